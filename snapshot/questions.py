@@ -129,7 +129,7 @@ def overlaps(
 def growth(
     where: str | os.PathLike[str], spark: SparkSession, *, storage: Mapping[str, Any] | None = None
 ) -> DataFrame:
-    """How a published set grew: one row for each version, in order.
+    """How a published set grew: one row for each version whose changes are kept, in order.
 
     Args:
         where: the directory, a path or a URI.
@@ -148,9 +148,8 @@ def growth(
     """
     require_session(spark)
     directory = open_directory(where, storage)
-    directory.version_at(None)
-    rows = []
-    for each in directory.versions():
+    oldest, rows = directory.version_at(None).oldest or 0, []
+    for each in (each for each in directory.versions() if each.version >= oldest):
         counts = {INSERT: each.changes}  # in the first version, which has no feed
         if each.feed is not None:
             counts = Counter(read_feed(directory.store, each, ("options", KIND)).column(KIND).to_pylist())

@@ -71,7 +71,7 @@ def claimed(directory: Directory, store: Store, dialect: Dialect, require: Calla
     require(newest)
     store.prepare(FOLDERS)
     _attempt_to_write(store, newest)
-    known, attempt = directory.every({}), 0
+    known, attempt, _ = directory.every({}), 0, directory.kept()  # which raise an error for one that is damaged
     # Progress: a round that does not return found that another publisher has taken a number.
     while True:
         attempt += 1
@@ -100,7 +100,7 @@ def claimed(directory: Directory, store: Store, dialect: Dialect, require: Calla
         known = known if there is None else known | {there.version: there}  # a listing may lag
         if there is not None and is_mine:
             present = [known[number] for number in sorted(known) if number <= there.version]  # others may follow
-            return Claimed(there, desk, present, sweep(store, present, there.epoch, desk))
+            return Claimed(there, desk, present, sweep(store, [*present, *directory.kept()], there.epoch, desk))
 
 
 def fenced(store: Store, by: Version) -> FencedError:

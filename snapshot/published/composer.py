@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import datetime
 import functools
 import itertools
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -74,12 +75,16 @@ class Composer:
         store: the same, for writing.
         epoch: the epoch of the publisher.
         strict: whether a subscription that cannot be stored is an error.
+        apart: how far apart full instants may be; None for any distance.
     """
 
-    def __init__(self, directory: Directory, store: Store, epoch: int, *, strict: bool) -> None:
+    def __init__(
+        self, directory: Directory, store: Store, epoch: int, apart: datetime.timedelta | None, *, strict: bool
+    ) -> None:
         self._directory = directory
         self._store = store
         self._epoch = epoch
+        self._apart = apart
         self._strict = strict
 
     def compose(
@@ -118,11 +123,17 @@ class Composer:
             self.discard(written)
             raise
 
-    def rebased(self, last: Published) -> Published:
+    def _is_far(self, full: Version, time: datetime.datetime) -> bool:
+        """Whether a full instant is too long ago."""
+        return self._apart is not None and time - full.time >= self._apart
+
+    def rebased(self, last: Published, time: datetime.datetime) -> Published:
         """The same, with a later full instant that somebody has written meanwhile. It is looked for from half the time
         on after which a new one is due."""
         first, *others = last.chain
-        if _outweighs(2 * len(others), 2 * _changes_in(others), last.version.subscriptions):
+        if self._is_far(first, time) or _outweighs(
+            2 * len(others), 2 * _changes_in(others), last.version.subscriptions
+        ):
             later = dataclasses.replace(others[-1], base=first.version + 1) if others else None
             found = None if later is None else self._directory.compacted(later)
             there = None if found is None else self._directory.get(found.version)
@@ -172,7 +183,7 @@ class Composer:
                 json_options=None,
             ),
         )
-        if _outweighs(len(last.chain), _changes_in(chain[1:]), subscriptions):
+        if self._is_far(chain[0], cut.taken_at) or _outweighs(len(last.chain), _changes_in(chain[1:]), subscriptions):
             full, integers = self._full(cut, number, sieve, written, integers)
         fields = {
             "kind": "changes" if full is None else "full",

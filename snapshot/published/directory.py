@@ -7,6 +7,7 @@ gets an error that says so.
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import dataclasses
 import datetime
@@ -17,6 +18,7 @@ import io
 import itertools
 import os
 from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from snapshot.published.at_once import at_once
@@ -31,8 +33,8 @@ from snapshot.published.manifest import (
     Version,
     digest_of,
     from_json,
+    full_number,
     highest_number,
-    kept_name,
     manifest_name,
     manifest_number,
     record_name,
@@ -219,21 +221,24 @@ class Directory:
         oldest = found[-1].oldest if found else None
         if oldest is None:
             return []
-        return self.kept(oldest) + [each for each in found if each.kind != "claim" and each.version >= oldest]
+        thinned = [each for each in self.kept() if each.version < oldest]
+        return thinned + [each for each in found if each.kind != "claim" and each.version >= oldest]
 
-    def kept(self, oldest: int) -> list[Version]:
-        """The versions that are kept from before ``oldest``, from which on all are kept, in order.
+    def kept(self) -> list[Version]:
+        """The versions that are kept though others around them are not, in order.
 
         Raises:
             DamagedError: the copy of a manifest is damaged.
         """
-        found, names = list[Version](), self.store.names(FULL)
-        for number in sorted(int(name[: -len(KEPT)]) for name in names if name.endswith(KEPT)):
-            if number < oldest:
-                name = kept_name(number)
+        found = list[Version]()
+        for name in sorted(self.store.names(FULL)):
+            if (number := full_number(name)) is not None and name.endswith(KEPT):
                 with contextlib.suppress(FileNotFoundError):  # removed meanwhile
-                    found.append(from_json(self.store.read(name, MOST_BYTES), number, self.store.locate(name)))
+                    found.append(self._read(f"{FULL}/{name}", number))
         return found
+
+    def _read(self, name: str, number: int) -> Version:
+        return from_json(self.store.read(name, MOST_BYTES), number, self.store.locate(name))
 
     def version_at(self, at: int | datetime.datetime | None = None) -> Version:
         """The version with a number; the newest that is not later than a time; or, for None, the newest.
@@ -258,7 +263,7 @@ class Directory:
             if found is not None and found.version >= oldest:
                 return found
             if at is not None:
-                for kept in reversed(self.kept(oldest)):
+                for kept in reversed(self.kept()):
                     if kept.version == at or (isinstance(at, datetime.datetime) and kept.time <= at):
                         return kept
                 raise self._missing(at)
@@ -298,8 +303,7 @@ class Directory:
         for number in sorted(numbers, reverse=True):
             if version.base <= number <= version.version:
                 with contextlib.suppress(FileNotFoundError, DamagedError):  # then it does not help
-                    name = record_name(number)
-                    found = from_json(self.store.read(name, MOST_BYTES), number, self.store.locate(name))
+                    found = self._read(record_name(number), number)
                     there = version if number == version.version else self._there(number)
                     there = dataclasses.replace(there, full=found.full, json_options=found.json_options)
                     if found == there:
@@ -415,9 +419,11 @@ class Directory:
                 )
             return NotPublishedError(f"{place}: nothing has been published yet")
         first, last = kept[0], kept[-1]
+        after = bisect.bisect(kept, at, key=attrgetter("version" if isinstance(at, int) else "time"))
+        near = " and ".join(f"{each.version} ({each.time})" for each in kept[max(0, after - 1) : after + 1])
         return NotPublishedError(
             f"{place}: there is no version {at if isinstance(at, int) else f'as early as {at}'}, or it is not kept "
-            f"any more; kept are {first.version} ({first.time}) to {last.version} ({last.time})"
+            f"any more; kept are {first.version} ({first.time}) to {last.version} ({last.time}), next to it {near}"
         )
 
     def _manifest(self, number: int) -> str:

@@ -11,7 +11,7 @@ import math
 import os
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self, TypedDict
 
@@ -125,7 +125,9 @@ class Publisher:
             added and removed again does not count. A background thread counts them, 20 times a second, or less often if
             that would take more than 5 % of a core.
         keep: how many versions can be restored, or a ``timedelta``: for how long back; by default, all. An older
-            version is removed as soon as no kept version is rebuilt from it.
+            version is removed as soon as no kept version is rebuilt from it. Or pairs, such as ``[(timedelta(days=1),
+            None), (timedelta(weeks=1), timedelta(hours=1))]``: all of a day, and of a week some, which are at most an
+            hour apart. The publisher then writes a full instant each hour, unless `compact` has been called.
         strict: whether `publish` raises an error if a subscription cannot be stored, or two subscribers have the same
             key, and publishes nothing. Otherwise those subscriptions alone are set aside: they are logged and are in
             `refused`, and everything else is published. Also, what needs a tagged text (`snapshot.storing`) is an
@@ -410,7 +412,12 @@ def require_arguments(
         seconds_of(every)
     if changes is not None:
         _require_number("changes", changes)
-    if keep is not None and not isinstance(keep, datetime.timedelta):
+    if isinstance(keep, Sequence):
+        levels: list[list[Any]] = [[each[0] for each in keep], [each[1] for each in keep[1:]]]
+        zero = datetime.timedelta()
+        if not keep or keep[0][1] is not None or any([zero, *each] != sorted({zero, *each}) for each in levels):
+            raise ValueError(f"keep must be pairs of times that get longer, the first one with None, not {keep}")
+    elif keep is not None and not isinstance(keep, datetime.timedelta):
         _require_number("keep", keep)
     elif keep is not None and keep <= datetime.timedelta():
         raise ValueError(f"keep must be a positive time, not {keep}")

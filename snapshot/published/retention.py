@@ -6,9 +6,10 @@ import contextlib
 import datetime
 import itertools
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from time import monotonic
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+from uuid import uuid4
 
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError
@@ -18,15 +19,16 @@ from snapshot.published.manifest import (
     HINT,
     VERSIONS,
     Version,
-    compacted_number,
     desk_epoch,
     epoch_of,
+    full_number,
     is_trial,
+    kept_name,
     manifest_name,
 )
 from snapshot.published.store import Store
 
-Keep = int | datetime.timedelta | None
+Keep = int | datetime.timedelta | Sequence[tuple[datetime.timedelta, datetime.timedelta | None]] | None
 
 REMOVALS: Final = 64
 """At most so many versions are removed when one is published, so no single call pays for all of them."""
@@ -49,15 +51,31 @@ class Retention:
     """Finds the oldest version that is kept, and removes versions that no kept one is rebuilt from, and the claims
     between them. Manifests are removed in order, so those that remain have no gaps.
 
+    Of the versions that it removes, it may leave some, for a time: those with a full instant of their own, of which it
+    makes copies of their manifests. `apart` is how far apart the first of these may be, None if there are to be none.
+
     Args:
-        keep: how many of the newest versions are kept, or for how long; None keeps all.
+        keep: how many of the newest versions are kept, or for how long; None keeps all. Or pairs: for how long all are
+            kept, with None; then, for how long such are left that are at most so far apart.
         present: the existing manifests.
+        left: what was left before.
         oldest: the oldest version that is kept so far.
         removes: whether anything may be removed: not while an earlier publisher may still be able to write.
     """
 
-    def __init__(self, keep: Keep, present: Iterable[Version], oldest: int | None, *, removes: bool = True) -> None:
-        self._keep = keep
+    def __init__(
+        self,
+        keep: Keep,
+        present: Iterable[Version],
+        oldest: int | None,
+        left: Iterable[Version],
+        *,
+        removes: bool = True,
+    ) -> None:
+        levels: Any = keep if isinstance(keep, Sequence) else [(keep, None)]
+        (self._keep, _), *self._levels = levels
+        self.apart: datetime.timedelta | None = self._levels[0][1] if self._levels else None
+        self._left = {each.version: each for each in left}
         self._removes = removes
         self._kept: deque[_Kept] = deque()
         self._there: deque[int] = deque()  # the numbers of all manifests
@@ -66,9 +84,20 @@ class Retention:
             if version.kind != "claim" and (oldest is None or version.version >= oldest):
                 self._kept.append(_kept(version))
 
-    def oldest_with(self, number: int, time: datetime.datetime) -> int:
-        """The oldest version that is kept once version `number` is published."""
-        return next((each.number for each in itertools.islice(self._kept, self._expired(time), None)), number)
+    def oldest_with(self, number: int, time: datetime.datetime, directory: Directory, store: Store) -> int:
+        """The oldest version that is kept once version `number` is published. When this returns, there are copies of
+        the manifests of those before it that may be left: before a reader hears that they have gone."""
+        whole = {full_number(name) for name in store.names(FULL)}.difference(self._left) if self._levels else ()
+        expired = self._expired(time)
+        for each in itertools.islice(self._kept, expired):
+            name, scratch = kept_name(each.number), f"{FULL}/.{each.number:020}.0.{uuid4().hex}.json"
+            with contextlib.suppress(DamagedError, FileNotFoundError):  # what cannot be restored is not left
+                version = directory.get(each.number) if each.number in whole else None
+                if version is not None and directory.parts(version).full.version == each.number:
+                    with contextlib.suppress(FileExistsError):
+                        store.create(name, store.read(manifest_name(each.number)), scratch)
+                    self._left[each.number] = version
+        return next((each.number for each in itertools.islice(self._kept, expired, None)), number)
 
     def add(self, version: Version) -> None:
         """Note that a version has been published. Noting it again changes nothing."""
@@ -79,14 +108,25 @@ class Retention:
             if not self._kept:
                 self._kept.append(_kept(version))
             return
-        for _ in range(self._expired(version.time)):
+        while self._kept and self._kept[0].number < (version.oldest or 0):
             self._kept.popleft()
         self._kept.append(_kept(version))
         self._there.append(version.version)
 
+    def _thinned(self) -> bool:
+        """Forget those that were left and are too old, or are between two that are near enough to each other. Return
+        whether there were some."""
+        now, there, left = self._kept[-1].time, list(self._left.values()), list[Version]()
+        for each, after in itertools.zip_longest(there, there[1:]):
+            apart = next((apart for age, apart in self._levels if now - each.time < age), None)
+            if apart is not None and (not left or after is None or after.time - left[-1].time > apart):
+                left.append(each)
+        self._left = {each.version: each for each in left}
+        return len(left) < len(there)
+
     def remove_some(self, directory: Directory, store: Store) -> None:
         """Remove the oldest manifests that are not needed any more, each before the files that it names."""
-        needed, are_some = self._kept[0].base, False
+        needed, are_some = self._kept[0].base, self._removes and self._thinned()
         for _ in range(REMOVALS):
             if not self._removes or not self._there or self._there[0] >= needed:
                 break
@@ -96,11 +136,12 @@ class Retention:
                 version = directory.get(number)
             store.remove(manifest_name(number))
             for file in () if version is None else version.files():
-                store.remove(file.path)
+                if not file.path.startswith(FULL):
+                    store.remove(file.path)
             self._there.popleft()
-        for name in sorted(store.names(FULL), reverse=True) if are_some else ():  # a record before its file
-            written = compacted_number(name)
-            if written is not None and written < self._there[0]:
+        for name in sorted(store.names(FULL), reverse=True) if are_some else ():  # a copy or a record before its file
+            of = full_number(name)
+            if of is not None and of < next(iter(self._there), needed) and of not in self._left:
                 store.remove(f"{FULL}/{name}")
 
     def _expired(self, time: datetime.datetime) -> int:

@@ -89,8 +89,9 @@ class Writer:
         self._store = store
         self._directory = Directory(store)
         self._claim, self._desk = claimed.claim, claimed.desk
-        self._retention = Retention(keep, claimed.present, self._claim.oldest, removes=claimed.alone)
-        self._composer = Composer(self._directory, store, self._claim.epoch, strict=strict)
+        oldest, left = self._claim.oldest, self._directory.kept()
+        self._retention = Retention(keep, claimed.present, oldest, left, removes=claimed.alone)
+        self._composer = Composer(self._directory, store, self._claim.epoch, self._retention.apart, strict=strict)
         self.refused: Mapping[SubscriptionKey, Refused] = {}
         self._key = key
         self._ledger = None if key is None else Ledger(key)
@@ -109,16 +110,17 @@ class Writer:
         cut = cut_of(mirrored(self._source))
         cut = cut._replace(taken_at=max(cut.taken_at, self._previous.time + TICK), limits=limits_of(self._source))
         if self.published is not None:
-            self.published = self._composer.rebased(self.published)
+            self.published = self._composer.rebased(self.published, cut.taken_at)
         last, number = self.published, self._previous.version + 1
         ledger = None if self._key is None else self._restored_ledger(self._key)
+        oldest = self._retention.oldest_with(number, cut.taken_at, self._directory, self._store)
         try:
             fields, trial, refused = self._composer.compose(cut, number, last, ledger, self.refused)
         except (OSError, DamagedError):
             self._resolve_attempt()  # the files of a publisher that has been fenced may have been removed
             raise
         if fields is not None:
-            self._commit(self._attempted(cut, number, fields, trial, refused))
+            self._commit(self._attempted(cut, number, {**fields, "oldest": oldest}, trial, refused))
         elif last is not None:
             if not self._store.is_local and self._directory.newest_since(self._previous) != self._previous.version:
                 self._resolve_attempt()
@@ -153,7 +155,6 @@ class Writer:
                 version=number,
                 time=cut.taken_at,
                 content=number,
-                oldest=self._retention.oldest_with(number, cut.taken_at),
                 snapshot_id=cut.snapshot_id,
                 previous=self._previous.digest,
                 limits=cut.limits,

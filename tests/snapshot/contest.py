@@ -28,14 +28,14 @@ class Place(NamedTuple):
         through: the same, through what fails; publishers and the follower use that.
         notes: where publishers note what they have acknowledged.
         storage: for the client of an object store, where anything may fail and be tried again; otherwise nothing may.
-        keep: how many versions are kept.
+        keep: how many versions are kept; "some" for `LEFT`.
     """
 
     where: str
     through: str
     notes: Path
     storage: dict[str, Any] | None = None
-    keep: int | None = None
+    keep: int | str | None = None
 
 
 class Contest:
@@ -109,7 +109,9 @@ class Contest:
         before, trie = -1, snapshot.restore(where, at=published[0].version)
         directory = open_directory(where)
         for version in published:
-            if version.feed is not None:
+            if version.version < (published[-1].oldest or 0):  # its feed may have been removed
+                trie = snapshot.restore(where, version.version)
+            elif version.feed is not None:
                 apply_feed(trie, directory, version)
             step = step_of(trie)
             assert step > before, "a step was undone"

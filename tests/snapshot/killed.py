@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 import snapshot
 from subtrie import SubscriptionTrie
+from tests.snapshot.world import LEFT
 
 SLOTS = 40
 COUNTER = "the.step"
@@ -49,6 +50,7 @@ def step_of(trie: SubscriptionTrie) -> int:
 def publish_on(where: str, notes: str, *, storage: dict[str, Any] | None = None, **options: Any) -> NoReturn:
     """Take over, continue from there, publish each step, and note each acknowledged version in a file. What an object
     store refuses is tried again."""
+    options["keep"] = LEFT if options["keep"] == "some" else options["keep"]
     attempts = (lambda call: call()) if storage is None else persistently
     trie, publisher = attempts(lambda: snapshot.take_over(where, storage=storage, **options))
     noted = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)

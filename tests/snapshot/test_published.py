@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
+import itertools
 import os
 import shutil
 import threading
@@ -17,7 +18,7 @@ import pytest
 
 import snapshot
 from snapshot import columns
-from snapshot.published import compacting, composer, manifest, open_directory, retention, store, taking_over
+from snapshot.published import compacting, composer, manifest, open_directory, retention, store, taking_over, writer
 from snapshot.published.claim import claimed
 from snapshot.published.feed import feed_schema
 from snapshot.storing import Storing
@@ -27,7 +28,7 @@ from tests.snapshot.support import held_by, published, trie_of
 from tests.snapshot.world import content
 from tests.threads import run_together
 
-HOUR = datetime.timedelta(hours=1)
+HOUR, START = datetime.timedelta(hours=1), datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC)
 
 
 class TestVersions:
@@ -128,20 +129,34 @@ class TestRetention:
         assert [
             len(os.listdir(tmp_path / name)) <= most for name, most in (("full", 3), ("changes", 9), ("_versions", 30))
         ] == [True] * 3
-        with pytest.raises(snapshot.NotPublishedError, match="kept are"):
-            snapshot.restore(tmp_path, at=datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC))
 
-    def test_keeps_what_is_not_too_old(self, tmp_path: Path) -> None:
-        trie, _ = published(tmp_path, keep=HOUR)
-        first, *others = snapshot.versions(tmp_path)
-        assert len(others) == 2
-        with snapshot.Publisher(trie, tmp_path, keep=datetime.timedelta(microseconds=1)) as publisher:
-            trie.subscribe("a", "more")
-            publisher.publish()
-        # A microsecond before the last version, the one before it was the newest, so it is kept.
-        assert len(snapshot.versions(tmp_path)) == 2
-        with pytest.raises(snapshot.NotPublishedError, match="as early as"):
-            snapshot.restore(tmp_path, at=first.time)
+    def test_keeps_what_is_not_too_old_and_some_of_what_is_older(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A version every ten minutes, and two publishers. Of the full instants that are left, `compact` writes some."""
+        times, held = (START + number * HOUR / 6 for number in itertools.count()), dict[int, int]()
+        monkeypatch.setattr(writer, "cut_of", lambda trie: columns.cut_of(trie)._replace(taken_at=next(times)))
+        for _ in range(2):
+            trie, publisher = snapshot.take_over(
+                tmp_path, keep=[(3 * HOUR, None), (8 * HOUR, HOUR), (40 * HOUR, 4 * HOUR)]
+            )
+            for step in range(150):
+                trie.subscribe("a", "s", n=step)
+                held[publisher.publish()] = step
+                if step == 120:
+                    assert snapshot.compact(tmp_path) == publisher.version
+        kept = snapshot.versions(tmp_path)
+        apart = [(kept[-1].time - one.time, after.time - one.time) for one, after in itertools.pairwise(kept)]
+        assert {gap for age, gap in apart if age <= 3 * HOUR} == {HOUR / 6}
+        assert all(gap <= (7 * HOUR / 6 if age <= 8 * HOUR else 4 * HOUR) for age, gap in apart)
+        assert 18 + 5 + 8 <= len(kept) < 18 + 10 + 16
+        for each, at in itertools.product(kept, ("version", "time")):
+            found = snapshot.restore(tmp_path, getattr(each, at)).subscriptions()
+            assert [one.options["n"] for one in found] == [held[each.version]]
+        near = f"version {kept[2].version + 1}, .* next to it {kept[2].version} .* and {kept[3].version} "
+        for gone, says in ((kept[2].version + 1, near), (kept[0].time - HOUR, "as early as")):
+            with pytest.raises(snapshot.NotPublishedError, match=says):
+                snapshot.restore(tmp_path, gone)
 
     def test_goes_on_after_a_clock_ran_ahead(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """The times of versions tell nothing until the clock is there again, so what else could end their growth?"""
@@ -406,6 +421,10 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"changes": 1.5}, TypeError, "changes must be a number"),
     ({"keep": 0}, ValueError, "keep must be at least 1"),
     ({"keep": datetime.timedelta(0)}, ValueError, "keep must be a positive time"),
+    ({"keep": []}, ValueError, "keep must be pairs of times that get longer"),
+    ({"keep": [(HOUR, HOUR)]}, ValueError, "keep must be pairs of times that get longer"),
+    ({"keep": [(2 * HOUR, None), (HOUR, HOUR)]}, ValueError, "keep must be pairs of times that get longer"),
+    ({"keep": [(HOUR, None), (2 * HOUR, None)]}, TypeError, "timedelta"),
     ({"key": 5}, TypeError, "key must be a function"),
     ({"strict": "no"}, TypeError, "strict must be True or False"),
     ({"on_error": 5}, TypeError, "on_error and on_fenced must be functions"),

@@ -15,15 +15,18 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import snapshot
 from snapshot.published import open_directory
+from snapshot.published.manifest import kept_name
 from tests.snapshot.contest import Counts, Place, contend
 from tests.snapshot.faulty_server import BUCKET, Server, serving
 from tests.snapshot.support import ROOT
 from tests.snapshot.support import until as wait_until
+from tests.snapshot.world import LEFT
 
 pytestmark = pytest.mark.once
 
@@ -50,20 +53,19 @@ def chance() -> random.Random:
     return random.Random(seed)
 
 
-@pytest.mark.parametrize("keep", [None, 3])
-def test_of_a_directory(
-    publishers: subprocess.Popen[str], tmp_path: Path, chance: random.Random, keep: int | None
-) -> None:
+@pytest.mark.parametrize("keep", [None, 3, "some"])
+def test_of_a_directory(publishers: subprocess.Popen[str], tmp_path: Path, chance: random.Random, keep: Any) -> None:
     def contest(kills: int) -> Counts:
         folder = tmp_path / "contest"
         folder.mkdir()
         where = folder / "published"
         place = Place(str(where), str(where), folder / "notes", keep=keep)
         counts = contend(publishers, place, chance, kills, pause=0.05, quieten=lambda: None)
-        with snapshot.take_over(where, keep=keep)[1]:  # which removes what the killed publishers have left
+        with snapshot.take_over(where, keep=LEFT if keep == "some" else keep)[1]:  # which removes what the killed left
             directory = open_directory(where)
             versions = [version for number in directory.numbers() if (version := directory.get(number)) is not None]
         named = {file.path for version in versions for file in version.files()}
+        named |= {name for one in directory.kept() if one.full for name in (one.full.path, kept_name(one.version))}
         assert {f"{name}/{file}" for name in ("full", "changes") for file in os.listdir(where / name)} == named
         assert not [name for name in os.listdir(where / "_versions") if name.startswith(".")]
         shutil.rmtree(folder)
@@ -73,9 +75,9 @@ def test_of_a_directory(
 
 
 @pytest.mark.slow("faults that last, requests that are late, and processes that wait for them")
-@pytest.mark.parametrize("keep", [None, 2])
+@pytest.mark.parametrize("keep", [None, 2, "some"])
 def test_of_objects(
-    server: Server, publishers: subprocess.Popen[str], tmp_path: Path, chance: random.Random, keep: int | None
+    server: Server, publishers: subprocess.Popen[str], tmp_path: Path, chance: random.Random, keep: Any
 ) -> None:
     faults = [server.fail(0, 0)]
 

@@ -110,7 +110,7 @@ def test_the_process_is_killed(where: str, stride: int) -> None:
             signal.alarm(60)
             try:
                 with at_step(number, lambda: os.kill(os.getpid(), signal.SIGKILL), calls=FAILING):
-                    party = snapshot.take_over(where)
+                    party = snapshot.take_over(where, keep=world.keep)
                     world.change(party[0], next(world.numbers) - 1)
                     party[1].publish()
             finally:
