@@ -65,8 +65,10 @@ class Storing:
             self.integers = True
             return int.__repr__(subscriber)
         if not self._tags:
-            kind = "integers" if self.integers else "strings"
-            raise TypeError(f"subscribers are {kind} here, and {subscriber!r} needs a tagged text{_CURE}")
+            raise TypeError(
+                f"subscribers are {'integers' if self.integers else 'strings'} here, and {subscriber!r} needs a tagged "
+                f"text{_CURE}"
+            )
         return MARK + _form_of("the subscriber", _exact(subscriber), _CURE)
 
     def options(self, options: Mapping[str, Any]) -> Texts:

@@ -305,8 +305,7 @@ class Directory:
                 with contextlib.suppress(FileNotFoundError, DamagedError):  # then it does not help
                     found = self._read(record_name(number), number)
                     there = version if number == version.version else self._there(number)
-                    there = dataclasses.replace(there, full=found.full, json_options=found.json_options)
-                    if found == there:
+                    if found == dataclasses.replace(there, full=found.full, json_options=found.json_options):
                         return found
         return None
 

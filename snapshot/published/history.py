@@ -78,8 +78,7 @@ def changes(
     tables: Iterable[pa.Table] = (table for version in versions for table in changes_in(directory.store, version))
     if net:
         tables = [net_of([feed_schema().empty_table(), *tables], last.dialect.queue_groups)]
-    shaped = (table.select(feed_schema().names) for table in tables)
-    batches = (batch for table in shaped for batch in table.to_batches(max_chunksize=BATCH_ROWS))
+    batches = (batch for table in tables for batch in table.select(feed_schema().names).to_batches(BATCH_ROWS))
     return extra("pyarrow").RecordBatchReader.from_batches(feed_schema(), batches)
 
 
