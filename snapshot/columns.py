@@ -317,8 +317,7 @@ def in_batches(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 def table_of(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     """A table of ``batches``. A table without rows gets one empty chunk, since Spark refuses a table without chunks."""
-    pa = extra("pyarrow")
-    table = pa.Table.from_batches(batches, schema)
+    table = extra("pyarrow").Table.from_batches(batches, schema)
     return table if table.num_rows else schema.empty_table()
 
 

@@ -247,9 +247,8 @@ def behind_group(filter: str, dialect: Dialect) -> str:
 
 def taken(held: HeldSet, rows: Numbers) -> Iterator[tuple[Numbers, pa.RecordBatch]]:
     """The rows with these numbers, which ascend by part: for each part, the numbers in it and their rows."""
-    pa = extra("pyarrow")
     for part, numbers in by_part(held, rows):
-        yield numbers, part.rows.take(pa.array(numbers - part.start))
+        yield numbers, part.rows.take(extra("pyarrow").array(numbers - part.start))
 
 
 def by_part(held: HeldSet, rows: Numbers) -> Iterator[tuple[Part, Numbers]]:

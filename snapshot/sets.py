@@ -32,12 +32,16 @@ from snapshot.topics import SUFFIX
 from subtrie import Dialect, SubscriptionTrie
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+    from snapshot.instants import Flags
 
 OPTIONS_SEEN, GROUPS_SEEN = 64 * 1024, 4
 """Rows of which the driver looks at the options, and in how many parts of a file they are, at most."""
+
+FLAGS = 4096
+"""So many rows of files have their flags in one array."""
 
 
 def source_of(
@@ -231,26 +235,27 @@ class PublishedSet:
         files = [file for file in (full.full, *(each.feed for each in feeds)) if file is not None]
         reader = spark.read.option("__globPaths__", "false")  # or Spark would take brackets for a pattern
         rows = reader.schema(struct_of(stored_schema())).parquet(*map(self._directory.locate, files))
-        return (rows.where(_flagged(there, files)) if feeds else rows).select(*names)
+        return (_flagged(spark, rows, there, files) if feeds else rows).select(*names)
 
 
-def _flagged(flags: np.ndarray[Any, Any], files: Sequence[DataFile]) -> Column:
-    """Whether the row of a file has its flag. Flags are those of all rows of the files, one after the other.
+def _flagged(spark: SparkSession, rows: DataFrame, flags: Flags, files: Sequence[DataFile]) -> DataFrame:
+    """The rows of files that have their flag. Flags are those of all rows of the files, one after the other.
 
-    They are a constant array of 64 bits each, and so is where each file begins. As JSON, since Spark takes long over
-    arrays that are written out; it reads them once, when it plans a query. A join with the numbers of rows took three
-    times as long as all the rest.
+    They are joined as arrays of `FLAGS` each. A join with the numbers of rows took three times as long as all the rest,
+    and a constant in the plan would be in all that Spark shows and keeps of plans.
     """
-    functions, np = extra("pyspark.sql.functions"), extra("numpy")
-    words = np.packbits(np.pad(flags, (0, -len(flags) % 64)), bitorder="little").view("<i8").tolist()
+    functions, pa, np = extra("pyspark.sql.functions"), extra("pyarrow"), extra("numpy")
+    words = np.packbits(np.pad(flags, (0, -len(flags) % FLAGS)), bitorder="little").view("<i8")
+    arrays = pa.ListArray.from_arrays(np.arange(0, len(words) + 1, FLAGS // 64, np.int32), words)
+    arrays = frame_of(spark, pa.table({"_array": np.arange(len(arrays)), "_flags": arrays}))
     starts = accumulate((file.rows for file in files), initial=0)
     begins = dict(zip((file.path.rpartition("/")[2] for file in files), starts, strict=False))
     begin = functions.from_json(functions.lit(json.dumps(begins)), "map<string, bigint>")
-    row = begin[functions.col("_metadata.file_name")] + functions.col("_metadata.row_index")
-    word = functions.get(
-        functions.from_json(functions.lit(json.dumps(words)), "array<bigint>"), functions.floor(row / 64).cast("int")
+    numbered = rows.withColumn(
+        "_row", begin[functions.col("_metadata.file_name")] + functions.col("_metadata.row_index")
     )
-    return functions.getbit(word, (row % 64).cast("int")) == 1  # type: ignore[no-any-return]
+    flag = f"getbit(get(_flags, cast(_row % {FLAGS} div 64 as int)), cast(_row % 64 as int)) = 1"
+    return numbered.join(functions.broadcast(arrays), functions.expr(f"_row div {FLAGS} = _array and {flag}"))
 
 
 SentSet: TypeAlias = BroadcastSet | PublishedVersion

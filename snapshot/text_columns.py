@@ -173,5 +173,4 @@ def expanded(values: list[Any], numbers: list[int]) -> list[Any]:
 
 def first_null(column: pa.Array) -> int:
     """The place of the first null."""
-    pc = extra("pyarrow.compute")
-    return int(pc.index(column.is_null(), True).as_py())
+    return int(extra("pyarrow.compute").index(column.is_null(), True).as_py())
