@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 OPTIONS_SEEN, GROUPS_SEEN = 64 * 1024, 4
 """Rows of which the driver looks at the options, and in how many parts of a file they are, at most."""
 
+PATTERN = frozenset("{}[]*?\\")
+"""Characters of patterns in paths."""
+
 FLAGS = 4096
 """So many rows of files have their flags in one array."""
 
@@ -226,8 +229,10 @@ class PublishedSet:
         it has, told by their numbers."""
         parts, there = parts_of(self._directory, self._version)
         full, feeds, store = parts[0].full, parts[-1].feeds, self._directory.store
-        if not store.is_local or any(each.json_options is not None for each in (full, *feeds)):
-            # Spark would need a connector of its own for this file system, and cannot convert rows of earlier versions.
+        is_pattern = feeds and not PATTERN.isdisjoint(store.place)
+        if not store.is_local or is_pattern or any(each.json_options is not None for each in (full, *feeds)):
+            # Spark would need a connector of its own for this file system, cannot convert rows of earlier versions, and
+            # takes several files that might be patterns several times, though it is told that they are none.
             require_workers(spark)
             read = partial(_read_parts, where=store.uri, parts=parts)
             rows = spark.range(0, len(parts), 1, len(parts)).mapInArrow(read, struct_of(stored_schema()))
