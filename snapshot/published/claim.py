@@ -44,12 +44,14 @@ class Claimed(NamedTuple):
         claim: the manifest of the claim.
         desk: the folder of its unfinished manifests.
         present: all manifests, the claim last.
+        left: the versions before them that were left.
         alone: whether no earlier publisher can write a manifest any more, whatever numbers become free.
     """
 
     claim: Version
     desk: str
     present: list[Version]
+    left: list[Version]
     alone: bool
 
 
@@ -100,7 +102,8 @@ def claimed(directory: Directory, store: Store, dialect: Dialect, require: Calla
         known = known if there is None else known | {there.version: there}  # a listing may lag
         if there is not None and is_mine:
             present = [known[number] for number in sorted(known) if number <= there.version]  # others may follow
-            return Claimed(there, desk, present, sweep(store, [*present, *directory.kept()], there.epoch, desk))
+            left = directory.kept()
+            return Claimed(there, desk, present, left, sweep(store, [*present, *left], there.epoch, desk))
 
 
 def fenced(store: Store, by: Version) -> FencedError:

@@ -89,8 +89,8 @@ class Writer:
         self._store = store
         self._directory = Directory(store)
         self._claim, self._desk = claimed.claim, claimed.desk
-        oldest, left = self._claim.oldest, self._directory.kept()
-        self._retention = Retention(keep, claimed.present, oldest, left, removes=claimed.alone)
+        oldest = self._claim.oldest
+        self._retention = Retention(keep, claimed.present, oldest, claimed.left, removes=claimed.alone)
         self._composer = Composer(self._directory, store, self._claim.epoch, self._retention.apart, strict=strict)
         self.refused: Mapping[SubscriptionKey, Refused] = {}
         self._key = key
