@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 OPTIONS_SEEN, GROUPS_SEEN = 64 * 1024, 4
 """Rows of which the driver looks at the options, and in how many parts of a file they are, at most."""
 
-PATTERN = frozenset("{}[]*?\\")
-"""Characters of patterns in paths."""
-
 FLAGS = 4096
 """So many rows of files have their flags in one array."""
 
@@ -229,7 +226,7 @@ class PublishedSet:
         it has, told by their numbers."""
         parts, there = parts_of(self._directory, self._version)
         full, feeds, store = parts[0].full, parts[-1].feeds, self._directory.store
-        is_pattern = feeds and not PATTERN.isdisjoint(store.place)
+        is_pattern = feeds and not set("{}[]*?\\").isdisjoint(store.place)
         if not store.is_local or is_pattern or any(each.json_options is not None for each in (full, *feeds)):
             # Spark would need a connector of its own for this file system, cannot convert rows of earlier versions, and
             # takes several files that might be patterns several times, though it is told that they are none.
@@ -252,15 +249,19 @@ def _flagged(spark: SparkSession, rows: DataFrame, flags: Flags, files: Sequence
     functions, pa, np = extra("pyspark.sql.functions"), extra("pyarrow"), extra("numpy")
     words = np.packbits(np.pad(flags, (0, -len(flags) % FLAGS)), bitorder="little").view("<i8")
     arrays = pa.ListArray.from_arrays(np.arange(0, len(words) + 1, FLAGS // 64, np.int32), words)
-    arrays = frame_of(spark, pa.table({"_array": np.arange(len(arrays)), "_flags": arrays}))
-    starts = accumulate((file.rows for file in files), initial=0)
-    begins = dict(zip((file.path.rpartition("/")[2] for file in files), starts, strict=False))
-    begin = functions.from_json(functions.lit(json.dumps(begins)), "map<string, bigint>")
-    numbered = rows.withColumn(
-        "_row", begin[functions.col("_metadata.file_name")] + functions.col("_metadata.row_index")
+    table = pa.table({"_array": np.arange(len(arrays)), "_flags": arrays})
+    names, starts = (
+        (file.path.rpartition("/")[2] for file in files),
+        accumulate((file.rows for file in files), initial=0),
+    )
+    begins = functions.from_json(
+        functions.lit(json.dumps(dict(zip(names, starts, strict=False)))), "map<string, bigint>"
     )
     flag = f"getbit(get(_flags, cast(_row % {FLAGS} div 64 as int)), cast(_row % 64 as int)) = 1"
-    return numbered.join(functions.broadcast(arrays), functions.expr(f"_row div {FLAGS} = _array and {flag}"))
+    row = begins[functions.col("_metadata.file_name")] + functions.col("_metadata.row_index")
+    return rows.withColumn("_row", row).join(
+        functions.broadcast(frame_of(spark, table)), functions.expr(f"_row div {FLAGS} = _array and {flag}")
+    )
 
 
 SentSet: TypeAlias = BroadcastSet | PublishedVersion

@@ -102,8 +102,9 @@ def claimed(directory: Directory, store: Store, dialect: Dialect, require: Calla
         known = known if there is None else known | {there.version: there}  # a listing may lag
         if there is not None and is_mine:
             present = [known[number] for number in sorted(known) if number <= there.version]  # others may follow
-            left = directory.kept()
-            return Claimed(there, desk, present, left, sweep(store, [*present, *left], there.epoch, desk))
+            return Claimed(
+                there, desk, present, directory.kept(), sweep(store, [*present, *directory.kept()], there.epoch, desk)
+            )
 
 
 def fenced(store: Store, by: Version) -> FencedError:

@@ -78,8 +78,9 @@ def changes(
     tables: Iterable[pa.Table] = (table for version in versions for table in changes_in(directory.store, version))
     if net:
         tables = [net_of([feed_schema().empty_table(), *tables], last.dialect.queue_groups)]
-    batches = (batch for table in tables for batch in table.select(feed_schema().names).to_batches(BATCH_ROWS))
-    return extra("pyarrow").RecordBatchReader.from_batches(feed_schema(), batches)
+    return extra("pyarrow").RecordBatchReader.from_batches(
+        feed_schema(), (batch for table in tables for batch in table.select(feed_schema().names).to_batches(BATCH_ROWS))
+    )
 
 
 def changes_in(store: Store, version: Version) -> Iterator[pa.Table]:
