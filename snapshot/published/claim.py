@@ -189,10 +189,27 @@ def _made(directory: Directory, store: Store, claim: Version, desk: str) -> Vers
 
 
 def _after(newest: Version | None, dialect: Dialect) -> Version:
-    """The claim of the next number."""
+    """The claim of the next number, or of an empty directory."""
     now = datetime.datetime.now(datetime.UTC)
     if newest is None:
-        return _nothing(dialect, now)
+        return Version(
+            version=0,
+            time=now,
+            kind="claim",
+            subscriptions=0,
+            changes=0,
+            full=None,
+            feed=None,
+            base=None,
+            content=None,
+            oldest=None,
+            dialect=dialect,
+            integers=None,
+            snapshot_id="",
+            directory=uuid.uuid4().hex,
+            epoch=0,
+            **process(),
+        )
     number, time = newest.version + 1, max(now, newest.time + TICK)
     return dataclasses.replace(
         newest,
@@ -206,27 +223,5 @@ def _after(newest: Version | None, dialect: Dialect) -> Version:
         json_options=None,
         epoch=number,
         previous=newest.digest,
-        **process(),
-    )
-
-
-def _nothing(dialect: Dialect, now: datetime.datetime) -> Version:
-    """The claim of an empty directory."""
-    return Version(
-        version=0,
-        time=now,
-        kind="claim",
-        subscriptions=0,
-        changes=0,
-        full=None,
-        feed=None,
-        base=None,
-        content=None,
-        oldest=None,
-        dialect=dialect,
-        integers=None,
-        snapshot_id="",
-        directory=uuid.uuid4().hex,
-        epoch=0,
         **process(),
     )

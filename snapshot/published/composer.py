@@ -7,22 +7,24 @@ import dataclasses
 import datetime
 import functools
 import itertools
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeVar
 
 from snapshot.columns import Cut, in_batches
 from snapshot.parquet import write_set
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError
-from snapshot.published.feed import Written, alike, write_feed, write_merged
+from snapshot.published.feed import alike, write_feed, write_merged
 from snapshot.published.ledger import Ledger, Trial
 from snapshot.published.manifest import CHANGES, FULL, DataFile, Merged, Version, data_name
 from snapshot.published.restoring import lost, rebuild
-from snapshot.published.sieve import Refused, Sieve, Stored, SubscriptionKey
+from snapshot.published.sieve import Refused, Sieve, SubscriptionKey
 from snapshot.published.store import Store
 from snapshot.storing import Storing
 from subtrie import SubscriptionTrie
 from subtrie.columns import Changed, changed
+
+Made = TypeVar("Made", bound=tuple[Any, ...])
 
 FEED_ROWS: Final = 300
 """Reading one more manifest, with its feed, takes about as long as reading this many rows of a full instant."""
@@ -168,7 +170,10 @@ class Composer:
         changes = sieve.stored(storing)
         if next(changes, None) is None and not _outweighs(len(last.chain) - 1, 0, version.subscriptions):
             return None, sieve.trial, sieve.refused
-        feed, content = self._feed(cut, number, sieve.stored(storing), written)
+        content = self._file(
+            CHANGES, number, written, lambda path: write_feed(path, sieve.stored(storing), cut, number)
+        )
+        feed = written[-1]
         integers, full = storing.integers, None
         subscriptions = version.subscriptions + content.growth
         chain = (
@@ -217,26 +222,22 @@ class Composer:
 
     # ---------------------------------------------------------------------------------------------------------- files
 
-    def _feed(
-        self, cut: Cut, number: int, changes: Iterator[Stored], written: list[DataFile]
-    ) -> tuple[DataFile, Written]:
-        name = data_name(CHANGES, number, self._epoch)
-        content, size, digest = self._store.produce(name, lambda path: write_feed(path, changes, cut, number))
-        file = DataFile(name, content.rows, size, digest)
-        written.append(file)
-        return file, content
+    def _file(self, folder: str, number: int, written: list[DataFile], write: Callable[[str], Made]) -> Made:
+        """Write a file of version `number`. Return what `write` does, which is the number of rows, and more."""
+        name = data_name(folder, number, self._epoch)
+        made, size, digest = self._store.produce(name, write)
+        written.append(DataFile(name, made[0], size, digest))
+        return made
 
     def _merged(self, chain: tuple[Version, ...], written: list[DataFile]) -> Merged | None:
         """Merge the last changes of a chain, if there are many feeds. None if not, or if one cannot be read."""
         since, versions = _to_merge(chain)
         if len(versions) < 2:
             return None
-        name = data_name(CHANGES, chain[-1].version, self._epoch)
         try:
-            rows, size, digest = self._store.produce(name, lambda path: write_merged(path, self._store, versions))
+            self._file(CHANGES, chain[-1].version, written, lambda path: (write_merged(path, self._store, versions),))
         except (OSError, DamagedError):  # then readers take the feeds themselves, and see
             return None
-        written.append(DataFile(name, rows, size, digest))
         return Merged(written[-1], since.version, since.digest)
 
     def _full(
@@ -247,12 +248,10 @@ class Composer:
         Args:
             integers: the type that they have already. The same text must name the same subscriber as in feeds before.
         """
-        rows, name = functools.partial(sieve.rows, cut.trie), data_name(FULL, number, self._epoch)
+        rows = functools.partial(sieve.rows, cut.trie)
         write = functools.partial(write_set, cut, key=sieve.key, rows=rows, integers=integers, tags=not self._strict)
-        (count, found), size, digest = self._store.produce(name, write)
-        file = DataFile(name, count, size, digest)
-        written.append(file)
-        return file, found
+        _, found = self._file(FULL, number, written, write)
+        return written[-1], found
 
 
 def all_added(trie: SubscriptionTrie) -> Iterator[Changed]:

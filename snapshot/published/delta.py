@@ -60,8 +60,9 @@ def _name(number: int) -> str:
 
 def _begun(version: Version) -> list[dict[str, Any]]:
     """What the first commit says of the table."""
-    columns = [(each.name, _type(each.type)) for each in stored_schema()]
-    fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in columns]
+    fields = [
+        {"name": each.name, "type": _type(each.type), "nullable": True, "metadata": {}} for each in stored_schema()
+    ]
     table = {
         "id": str(uuid.UUID(version.directory)),
         "format": {"provider": "parquet", "options": {}},

@@ -298,9 +298,8 @@ class Directory:
     def compacted(self, version: Version) -> Version | None:
         """The newest version that this one can be rebuilt from, and of which `compact` has written a full instant, with
         that; None if there is none."""
-        numbers = [number for number in map(manifest_number, self.store.names(FULL)) if number is not None]
         assert version.base is not None
-        for number in sorted(numbers, reverse=True):
+        for number in reversed(self.numbers(FULL)):
             if version.base <= number <= version.version:
                 with contextlib.suppress(FileNotFoundError, DamagedError):  # then it does not help
                     found = self._read(record_name(number), number)
@@ -362,9 +361,9 @@ class Directory:
 
     # ---------------------------------------------------------------------------------------------------------------
 
-    def numbers(self) -> list[int]:
-        """The numbers of all manifests, in order."""
-        numbers = map(manifest_number, self.store.names(VERSIONS))
+    def numbers(self, folder: str = VERSIONS) -> list[int]:
+        """The numbers of all manifests, or of all records, in order."""
+        numbers = map(manifest_number, self.store.names(folder))
         return sorted(number for number in numbers if number is not None)
 
     def every(self, known: Mapping[int, Version]) -> dict[int, Version]:

@@ -188,11 +188,8 @@ class ObjectStore:
 
     def remove(self, name: str) -> None:
         """Remove an object if it exists."""
-        with self._named(name):
-            try:
-                self._obs.delete(self._store, name)
-            except FileNotFoundError:
-                return
+        with self._named(name), contextlib.suppress(FileNotFoundError):
+            self._obs.delete(self._store, name)
 
     def prepare(self, folders: tuple[str, ...]) -> None:
         """Do nothing: there are no folders."""

@@ -66,7 +66,7 @@ class Retention:
     def __init__(
         self,
         keep: Keep,
-        present: Iterable[Version],
+        present: Sequence[Version],
         oldest: int | None,
         left: Iterable[Version],
         *,
@@ -77,12 +77,10 @@ class Retention:
         self.apart: datetime.timedelta | None = self._levels[0][1] if self._levels else None
         self._left = {each.version: each for each in left}
         self._removes = removes
-        self._kept: deque[_Kept] = deque()
-        self._there: deque[int] = deque()  # the numbers of all manifests
-        for version in present:
-            self._there.append(version.version)
-            if version.kind != "claim" and (oldest is None or version.version >= oldest):
-                self._kept.append(_kept(version))
+        self._there = deque(each.version for each in present)  # the numbers of all manifests
+        self._kept = deque(
+            _kept(each) for each in present if each.kind != "claim" and (oldest is None or each.version >= oldest)
+        )
 
     def oldest_with(self, number: int, time: datetime.datetime, directory: Directory, store: Store) -> int:
         """The oldest version that is kept once version `number` is published. When this returns, there are copies of
@@ -175,19 +173,6 @@ def sweep(store: Store, present: Iterable[Version], epoch: int, own: str) -> boo
     Returns:
         Whether no other desk is left.
     """
-    cleared = _clear_desks(store, epoch, own)
-    named = {file.path for version in present for file in version.files()}
-    for folder in (FULL, CHANGES, VERSIONS):
-        for name in store.names(folder):
-            written = epoch_of(name)
-            is_left = written is not None and (written < epoch or (written == epoch and is_trial(name)))
-            if f"{folder}/{name}" == HINT or (is_left and f"{folder}/{name}" not in named):
-                with contextlib.suppress(OSError):  # such a file does no harm
-                    store.remove(f"{folder}/{name}")
-    return cleared
-
-
-def _clear_desks(store: Store, epoch: int, own: str) -> bool:
     cleared = True
     for name in store.names(VERSIONS):
         of = desk_epoch(name)
@@ -196,4 +181,12 @@ def _clear_desks(store: Store, epoch: int, own: str) -> bool:
                 store.clear_folder(f"{VERSIONS}/{name}")
             except OSError:
                 cleared = False  # all claims stay, and fence that publisher
+    named = {file.path for version in present for file in version.files()}
+    for folder in (FULL, CHANGES, VERSIONS):
+        for name in store.names(folder):
+            written = epoch_of(name)
+            is_left = written is not None and (written < epoch or (written == epoch and is_trial(name)))
+            if f"{folder}/{name}" == HINT or (is_left and f"{folder}/{name}" not in named):
+                with contextlib.suppress(OSError):  # such a file does no harm
+                    store.remove(f"{folder}/{name}")
     return cleared
