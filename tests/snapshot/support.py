@@ -45,6 +45,13 @@ def published(
     return trie, publisher
 
 
+def go_on(trie: SubscriptionTrie, publisher: snapshot.Publisher, versions: int, filter: str = "a") -> None:
+    """Publish so many more versions."""
+    for _ in range(versions):
+        trie.subscribe(filter, "s", n=publisher.version)
+        publisher.publish()
+
+
 def manifest(where: Path, number: int) -> Path:
     return where / "_versions" / f"{number:020}.json"
 
@@ -111,13 +118,9 @@ def go_back(
 ) -> None:
     """Publish two versions, see them, go back to a copy from before, and publish ``newer`` other versions."""
     shutil.copytree(where, where.parent / "copy")
-    for number in range(2):
-        trie.subscribe("lost", f"s{number}")
-        publisher.publish()
+    go_on(trie, publisher, 2, "lost")
     see()
     shutil.rmtree(where)
     shutil.move(where.parent / "copy", where)
     trie, publisher = snapshot.take_over(where)
-    for number in range(newer):
-        trie.subscribe("other", f"s{number}")
-        publisher.publish()
+    go_on(trie, publisher, newer, "other")

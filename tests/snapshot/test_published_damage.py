@@ -21,7 +21,7 @@ import snapshot
 from snapshot.published import composer, open_directory, store
 from snapshot.published.manifest import FOLDERS, _checksum_of, from_json, trial_name
 from subtrie import SubscriptionTrie
-from tests.snapshot.support import manifest, published, trie_of
+from tests.snapshot.support import go_on, manifest, published, trie_of
 from tests.snapshot.world import Content, content
 
 pytestmark = pytest.mark.once  # what lies in directories is the same on every build
@@ -228,9 +228,7 @@ def test_what_is_wrong_is_said(tmp_path: Path, what: str, is_claimed: bool) -> N
     place, damage, says = NAMED[what]
     trie, first = published(tmp_path, 1)
     follower = snapshot.follow(tmp_path)
-    for number in (1, 2):
-        trie.subscribe(f"a.{number}", "s", level=number)
-        first.publish()
+    go_on(trie, first, 2)
     if is_claimed:
         trie, first = snapshot.take_over(tmp_path)
     (path,) = tmp_path.glob(place)
@@ -293,9 +291,7 @@ def test_files_of_two_histories_are_not_mixed(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "one", tmp_path / "other")
     for name in ("one", "other"):
         trie, publisher = snapshot.take_over(tmp_path / name)
-        for number in range(3):
-            trie.subscribe(f"{name}.{number}", "s")
-            publisher.publish()
+        go_on(trie, publisher, 3, name)
     for number in (6, 5):
         shutil.copy(manifest(tmp_path / "other", number), manifest(tmp_path / "one", number))
         shutil.copytree(tmp_path / "other" / "changes", tmp_path / "one" / "changes", dirs_exist_ok=True)

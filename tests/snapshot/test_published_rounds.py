@@ -17,7 +17,7 @@ from snapshot import turns
 from snapshot.published import publisher as publisher_module
 from snapshot.published.writer import Writer
 from subtrie import SubscriptionTrie
-from tests.snapshot.support import published, trie_of, until
+from tests.snapshot.support import go_on, published, trie_of, until
 from tests.snapshot.world import content
 
 pytestmark = pytest.mark.once
@@ -156,8 +156,7 @@ def test_followers_that_fail_say_so_once_and_wait_longer(
         (tmp_path / "old").rename(where)
         until(lambda: follower.error is None and len(caplog.records) > 1)
         assert "works again" in caplog.records[1].message
-        trie.subscribe("a", "ann")
-        publisher.publish()
+        go_on(trie, publisher, 1)
         until(lambda: follower.version == publisher.version)
     assert (len(told), len(caplog.records)) == (1, 2)
 
