@@ -66,8 +66,8 @@ class Storing:
             return int.__repr__(subscriber)
         if not self._tags:
             raise TypeError(
-                f"subscribers are {'integers' if self.integers else 'strings'} here, and {subscriber!r} needs a tagged "
-                f"text{_CURE}"
+                f"subscribers are {'integers' if self.integers else 'strings'}"
+                f"{' or integers' if self.integers is None else ''} here, and {subscriber!r} needs a tagged text{_CURE}"
             )
         return MARK + _form_of("the subscriber", _exact(subscriber), _CURE)
 
