@@ -44,14 +44,12 @@ class Claimed(NamedTuple):
         claim: the manifest of the claim.
         desk: the folder of its unfinished manifests.
         present: all manifests, the claim last.
-        left: the versions before them that were left.
         alone: whether no earlier publisher can write a manifest any more, whatever numbers become free.
     """
 
     claim: Version
     desk: str
     present: list[Version]
-    left: list[Version]
     alone: bool
 
 
@@ -73,7 +71,7 @@ def claimed(directory: Directory, store: Store, dialect: Dialect, require: Calla
     require(newest)
     store.prepare(FOLDERS)
     _attempt_to_write(store, newest)
-    known, attempt, _ = directory.every({}), 0, directory.kept()  # which raise an error for one that is damaged
+    known, attempt = directory.every({}), 0  # which raises an error for one that is damaged
     # Progress: a round that does not return found that another publisher has taken a number.
     while True:
         attempt += 1
@@ -102,9 +100,7 @@ def claimed(directory: Directory, store: Store, dialect: Dialect, require: Calla
         known = known if there is None else known | {there.version: there}  # a listing may lag
         if there is not None and is_mine:
             present = [known[number] for number in sorted(known) if number <= there.version]  # others may follow
-            return Claimed(
-                there, desk, present, directory.kept(), sweep(store, [*present, *directory.kept()], there.epoch, desk)
-            )
+            return Claimed(there, desk, present, sweep(store, present, there.epoch, desk))
 
 
 def fenced(store: Store, by: Version) -> FencedError:

@@ -16,8 +16,9 @@ import functools
 import hashlib
 import io
 import itertools
+import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
@@ -25,7 +26,6 @@ from snapshot.published.at_once import at_once
 from snapshot.published.errors import DamagedError, HistoryError, NotPublishedError
 from snapshot.published.manifest import (
     FULL,
-    KEPT,
     MOST_BYTES,
     VERSIONS,
     DataFile,
@@ -33,8 +33,9 @@ from snapshot.published.manifest import (
     Version,
     digest_of,
     from_json,
-    full_number,
     highest_number,
+    kept_name,
+    left_in,
     manifest_name,
     manifest_number,
     record_name,
@@ -218,24 +219,29 @@ class Directory:
         for one, following in itertools.pairwise(found):
             if following.version == one.version + 1:
                 self.require_order(one, following)
-        oldest = found[-1].oldest if found else None
-        if oldest is None:
-            return []
-        thinned = [each for each in self.kept() if each.version < oldest]
-        return thinned + [each for each in found if each.kind != "claim" and each.version >= oldest]
+        if not found:  # Progress: if there are manifests now, others have followed those that were listed.
+            return self.versions() if self.newest() else []
+        oldest = math.inf if found[-1].oldest is None else found[-1].oldest
+        kept = {each.version: each for each in found if each.kind != "claim" and each.version >= oldest}
+        # One that was listed and is not there any more may have been left meanwhile.
+        kept.update((number, each) for number, each in self.left().items() if each is not None)
+        return [kept[number] for number in sorted(kept)]
 
-    def kept(self) -> list[Version]:
-        """The versions that are kept though others around them are not, in order.
+    def left(self, only: int | None = None) -> dict[int, Version | None]:
+        """The versions that are kept though others around them are not, in order; None for a copy that is damaged, or
+        was removed meanwhile.
 
-        Raises:
-            DamagedError: the copy of a manifest is damaged.
+        Args:
+            only: the number of one; None for all.
         """
-        found = list[Version]()
-        for name in sorted(self.store.names(FULL)):
-            if (number := full_number(name)) is not None and name.endswith(KEPT):
-                with contextlib.suppress(FileNotFoundError):  # removed meanwhile
-                    found.append(self._read(f"{FULL}/{name}", number))
-        return found
+
+        def read(number: int) -> Version | None:
+            with contextlib.suppress(FileNotFoundError, DamagedError):
+                return self._read(kept_name(number), number)
+            return None
+
+        numbers = [number for number in left_in(self.store.names(FULL)) if only in (None, number)]
+        return dict(zip(numbers, self._side_by_side(read, numbers), strict=True))
 
     def _read(self, name: str, number: int) -> Version:
         return from_json(self.store.read(name, MOST_BYTES), number, self.store.locate(name))
@@ -263,13 +269,24 @@ class Directory:
             if found is not None and found.version >= oldest:
                 return found
             if at is not None:
-                for kept in reversed(self.kept()):
-                    if kept.version == at or (isinstance(at, datetime.datetime) and kept.time <= at):
-                        return kept
-                raise self._missing(at)
+                return self._left_at(at)
             if newest == before and newest.content is not None:
                 raise self.lost(newest.content)
             before = newest
+
+    def _left_at(self, at: int | datetime.datetime) -> Version:
+        """The same, of those that are left. If the copy is damaged of the one that is meant, or may be, this raises."""
+        some = self.left(at if isinstance(at, int) else None).items()
+        numbers = [
+            number
+            for number, _ in itertools.takewhile(
+                lambda one: one[1] is None or isinstance(at, int) or one[1].time <= at, some
+            )
+        ]
+        for number in reversed(numbers):
+            with contextlib.suppress(FileNotFoundError):  # removed meanwhile
+                return self._read(kept_name(number), number)
+        raise self._missing(at)
 
     def lost(self, number: int) -> DamagedError:
         """The error for a manifest that should be there."""
@@ -371,11 +388,13 @@ class Directory:
         side."""
         numbers, found = self.numbers(), dict[int, Version | None](known)
         missing = [number for number in numbers if number not in found]
-        width = AT_ONCE if isinstance(self.store, ObjectStore) else 1
-        for start in range(0, len(missing), width):
-            some = missing[start : start + width]
-            found.update(zip(some, at_once(*(functools.partial(self.get, number) for number in some)), strict=True))
+        found.update(zip(missing, self._side_by_side(self.get, missing), strict=True))
         return {number: version for number in numbers if (version := found[number]) is not None}
+
+    def _side_by_side(self, get: Callable[[int], Version | None], numbers: list[int]) -> Iterator[Version | None]:
+        width = AT_ONCE if isinstance(self.store, ObjectStore) else 1
+        for start in range(0, len(numbers), width):
+            yield from at_once(*(functools.partial(get, number) for number in numbers[start : start + width]))
 
     def _found(self, at: int | datetime.datetime | None, newest: Version, oldest: int) -> Version | None:
         if at is None:

@@ -123,7 +123,7 @@ class Version:
             versions up to this one; None if nothing has been published.
         content: the number of the version whose content this is: its own number, or for a claim, that of the last
             published version; None if there is none.
-        oldest: the number of the oldest version that is kept; None if nothing has been published.
+        oldest: the number of the oldest version from which on all are kept; None if nothing has been published.
         dialect: the trie's dialect.
         integers: True if subscribers are integers, False if strings; None if there have been none.
         snapshot_id: the name of the snapshot.
@@ -391,6 +391,13 @@ def full_number(file: str) -> int | None:
     """The version that a file in the folder of full instants belongs to; None for other files."""
     found = _OF_FULL.fullmatch(file)
     return int(found[1]) if found else None
+
+
+def left_in(files: Iterable[str]) -> list[int]:
+    """The versions that are left, by the names of files in the folder of full instants. A copy without a full instant
+    is not one: a publisher that slept may make it after its successor has removed the version."""
+    whole = {full_number(file) for file in files if file.endswith(".parquet")}
+    return sorted({int(file[:20]) for file in files if file.endswith(KEPT) and full_number(file) in whole})
 
 
 def data_name(folder: str, version: int, epoch: int | str) -> str:

@@ -126,8 +126,10 @@ class Publisher:
             that would take more than 5 % of a core.
         keep: how many versions can be restored, or a ``timedelta``: for how long back; by default, all. An older
             version is removed as soon as no kept version is rebuilt from it. Or pairs, such as ``[(timedelta(days=1),
-            None), (timedelta(weeks=1), timedelta(hours=1))]``: all of a day, and of a week some, which are at most an
-            hour apart. The publisher then writes a full instant each hour, unless `compact` has been called.
+            None), (timedelta(weeks=1), timedelta(hours=1))]``: all of a day, and of a week some. Two of these are at
+            most an hour apart, and the time from there to the next version. The publisher then writes a full instant
+            each hour, unless `compact` has been called. Versions that an earlier publisher left count, too: of those,
+            a number leaves the newest, a time the younger ones, None all.
         strict: whether `publish` raises an error if a subscription cannot be stored, or two subscribers have the same
             key, and publishes nothing. Otherwise those subscriptions alone are set aside: they are logged and are in
             `refused`, and everything else is published. Also, what needs a tagged text (`snapshot.storing`) is an
@@ -411,20 +413,26 @@ def require_arguments(
     if every is not None:
         seconds_of(every)
     if changes is not None:
-        _require_number("changes", changes)
-    if isinstance(keep, Sequence):
-        levels: list[list[Any]] = [[each[0] for each in keep], [each[1] for each in keep[1:]]]
-        zero = datetime.timedelta()
-        if not keep or keep[0][1] is not None or any([zero, *each] != sorted({zero, *each}) for each in levels):
-            raise ValueError(f"keep must be pairs of times that get longer, the first one with None, not {keep}")
-    elif keep is not None and not isinstance(keep, datetime.timedelta):
-        _require_number("keep", keep)
-    elif keep is not None and keep <= datetime.timedelta():
-        raise ValueError(f"keep must be a positive time, not {keep}")
+        if isinstance(changes, bool) or not isinstance(changes, int):
+            raise TypeError(f"changes must be a number, not {changes!r}")
+        if changes < 1:
+            raise ValueError(f"changes must be at least 1, not {changes}")
+    if not _is_keep(keep):
+        raise (ValueError if isinstance(keep, int | datetime.timedelta | Sequence) else TypeError)(
+            "keep must be a number of versions, at least 1; or a positive timedelta; or pairs of such times that get "
+            f"longer, the first one with None: not {keep!r}"
+        )
 
 
-def _require_number(name: str, value: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} must be a number, not {value!r}")
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, not {value}")
+def _is_keep(keep: Any) -> bool:
+    """Whether it has one of the forms; a time is a single pair."""
+    if keep is None or isinstance(keep, int):
+        return keep is None or (keep >= 1 and not isinstance(keep, bool))
+    pairs = [(keep, None)] if isinstance(keep, datetime.timedelta) else keep
+    if not isinstance(pairs, Sequence) or {len(each) if isinstance(each, Sequence) else 0 for each in pairs} != {2}:
+        return False
+    levels: Any = [age for age, _ in pairs], [apart for _, apart in pairs[1:]]
+    are_times = all(
+        isinstance(time, datetime.timedelta) and time > datetime.timedelta() for each in levels for time in each
+    )
+    return pairs[0][1] is None and are_times and all(each == sorted(set(each)) for each in levels)

@@ -89,7 +89,7 @@ class Writer:
         self._store = store
         self._directory = Directory(store)
         self._claim, self._desk = claimed.claim, claimed.desk
-        self._retention = Retention(keep, claimed.present, self._claim.oldest, claimed.left, removes=claimed.alone)
+        self._retention = Retention(keep, claimed.present, self._claim.oldest, removes=claimed.alone)
         self._composer = Composer(self._directory, store, self._claim.epoch, self._retention.apart, strict=strict)
         self.refused: Mapping[SubscriptionKey, Refused] = {}
         self._key = key

@@ -26,7 +26,7 @@ from snapshot.published import Directory, at_once, claim, open_directory
 from snapshot.published.objects import ObjectStore
 from subtrie import SubscriptionTrie
 from tests.snapshot.faulty_server import BUCKET, Server
-from tests.snapshot.support import held_by, published, trie_of
+from tests.snapshot.support import go_on, held_by, published, trie_of
 from tests.threads import run_together
 
 if TYPE_CHECKING:
@@ -68,13 +68,11 @@ def test_few_round_trips_are_made(server: Server, there: str, scheme: str) -> No
         require(publisher.publish, 1, 1, 1)
         require(follower.poll, 2, 1)
         require(follower.poll, 2)
-    for number in range(4):
-        trie.subscribe("b", f"s{number}")
-        publisher.publish()
+    go_on(trie, publisher, 4)
     require(follower.poll, 2, 1, 3, 3)
     assert held_by(follower.trie) == held_by(trie)
     directory, feed = follower._directory, snapshot.versions(where, storage=storage)[-1].feed
-    require(lambda: snapshot.versions(where, storage=storage)[-1].version, 1, 8)  # all at once
+    require(lambda: snapshot.versions(where, storage=storage)[-1].version, 1, 8, 1)  # all at once
     directory.store.ahead[feed.path] = b"x"  # type: ignore[union-attr]  # of a poll that failed
     # A worker of Spark finds the newest version by three, reads seven manifests and a listing, and each file once.
     require(lambda: sets._built(directory, directory.version_at()).end, *[1] * (3 + 8 + 8))
@@ -172,9 +170,7 @@ class TestTakeOver:
 
         def slowly(directory: Directory, known: Any) -> Any:
             found = every(directory, known)
-            for number in range(0 if known else ahead):
-                busy.subscribe("b", "s", n=number)
-                publisher.publish()
+            go_on(busy, publisher, 0 if known else ahead)
             return found
 
         def counted(name: str) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
+import errno
 import itertools
+import math
 import os
 import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pyarrow.parquet as pq
 import pytest
@@ -20,12 +23,13 @@ import snapshot
 from snapshot import columns
 from snapshot.published import compacting, composer, manifest, open_directory, retention, store, taking_over, writer
 from snapshot.published.claim import claimed
+from snapshot.published.directory import Directory
 from snapshot.published.feed import feed_schema
 from snapshot.storing import Storing
 from stress.processes import gil_enabled
 from subtrie import AMQP, MQTT, NATS, SubscriptionTrie, TopicStore
-from tests.snapshot.support import held_by, published, trie_of
-from tests.snapshot.world import content
+from tests.snapshot.support import go_on, held_by, published, trie_of
+from tests.snapshot.world import LEFT, content
 from tests.threads import run_together
 
 HOUR, START = datetime.timedelta(hours=1), datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC)
@@ -157,6 +161,63 @@ class TestRetention:
         for gone, says in ((kept[2].version + 1, near), (kept[0].time - HOUR, "as early as")):
             with pytest.raises(snapshot.NotPublishedError, match=says):
                 snapshot.restore(tmp_path, gone)
+        # What is left stays as long as the next publisher keeps any version that is so old, or so many.
+        numbers = [each.version for each in kept]
+        for keep, most in [
+            (None, 99),
+            (99, 99),
+            (99 * HOUR, 99),
+            ([(90 * HOUR, None), (99 * HOUR, HOUR)], 99),
+            (25, 25),
+        ]:
+            trie, publisher = snapshot.take_over(tmp_path, keep=keep)  # type: ignore[arg-type]
+            trie.subscribe("a", "s", n=str(keep))
+            numbers = [*numbers, publisher.publish()][-most:]
+            assert [each.version for each in snapshot.versions(tmp_path)] == numbers
+
+    @pytest.mark.parametrize("is_full", [True, False])
+    def test_leaves_nothing_half(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_full: bool) -> None:
+        """Without a copy, as on a full disk, a version stays whole. If it is made when a successor has removed the rest
+        of the version, it is none."""
+        create = store.LocalStore.create
+
+        def slowly(self: store.LocalStore, name: str, *others: Any) -> None:
+            if name.endswith(manifest.KEPT):
+                if is_full:
+                    raise OSError(errno.EDQUOT, name)
+                monkeypatch.undo()
+                go_on(*snapshot.take_over(tmp_path, keep=1), 20)
+            create(self, name, *others)
+
+        monkeypatch.setattr(store.LocalStore, "create", slowly)
+        with contextlib.nullcontext() if is_full else pytest.raises(snapshot.FencedError):
+            go_on(*snapshot.take_over(tmp_path, keep=LEFT), 20)
+        versions = [each.version for each in snapshot.versions(tmp_path)]
+        assert versions == (list(range(1, 21)) if is_full else [max(versions)])
+
+    @pytest.mark.parametrize("meanwhile", [1, 9])
+    def test_lists_what_is_left_meanwhile_and_not_what_is_damaged(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: int
+    ) -> None:
+        """That stays what it is, and is an error only for who wants it, or may want it."""
+
+        def slowly(self: Directory, folder: str = manifest.VERSIONS) -> list[int]:
+            found = numbers(self, folder)
+            monkeypatch.undo()
+            go_on(trie, publisher, meanwhile)
+            return found
+
+        published(tmp_path, 6, keep=[LEFT[0], (99 * HOUR, LEFT[0][0])])
+        (tmp_path / manifest.kept_name(2)).write_text("damaged")
+        trie, publisher = snapshot.take_over(tmp_path, keep=[LEFT[0], (99 * HOUR, LEFT[0][0])])
+        numbers = Directory.numbers
+        monkeypatch.setattr(Directory, "numbers", slowly)
+        kept = snapshot.versions(tmp_path)
+        assert [each.version for each in kept][:5] == [1, 3, 4, 5, 6]
+        assert len(snapshot.restore(tmp_path, 3)) == len(snapshot.restore(tmp_path, kept[1].time)) == 3
+        for at in (2, kept[1].time - LEFT[0][0]):
+            with pytest.raises(snapshot.DamagedError, match=r"kept\.json"):
+                snapshot.restore(tmp_path, at)
 
     def test_goes_on_after_a_clock_ran_ahead(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """The times of versions tell nothing until the clock is there again, so what else could end their growth?"""
@@ -166,13 +227,11 @@ class TestRetention:
         trie, publisher = published(tmp_path, 0)
         ahead = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=3650)
         publisher._writer._previous = dataclasses.replace(publisher._writer._previous, time=ahead)
-        trie.subscribe("a", "s")
-        publisher.publish()
+        go_on(trie, publisher, 1)
         publisher = snapshot.Publisher(trie, tmp_path, keep=HOUR)
-        for number in range(60):
+        for _ in range(60):
             passed[0] += 600
-            trie.subscribe("a", "s", n=number)
-            publisher.publish()
+            go_on(trie, publisher, 1)
         kept = snapshot.versions(tmp_path)
         assert kept[0].time > ahead
         assert len(kept) == 7
@@ -181,16 +240,11 @@ class TestRetention:
     def test_removes_no_claim_while_an_earlier_publisher_may_write(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_stuck: bool
     ) -> None:
-        def failing(self: store.LocalStore, name: str) -> None:
-            raise PermissionError(name)
-
         trie, _ = published(tmp_path)
         if is_stuck:
-            monkeypatch.setattr(store.LocalStore, "clear_folder", failing)
+            monkeypatch.setattr(store.LocalStore, "clear_folder", Mock(side_effect=PermissionError))
         publisher = snapshot.Publisher(trie, tmp_path, keep=1)
-        for number in range(40):
-            trie.subscribe("a", f"s{number}")
-            publisher.publish()
+        go_on(trie, publisher, 40)
         assert (tmp_path / "_versions" / f"{4:020}.json").exists() is is_stuck
 
 
@@ -331,16 +385,13 @@ class TestTakeOver:
 
         def overtaken(*arguments: Any) -> Any:
             monkeypatch.setattr(taking_over, "claimed", claimed)
-            old.subscribe("meanwhile", "s")
-            first.publish()
+            go_on(old, first, 1, "meanwhile")
             taken = claimed(*arguments)
             if is_lost:
                 shutil.rmtree(tmp_path / "changes")
                 return taken
             trie, publisher = snapshot.take_over(tmp_path, keep=1)
-            for number in range(40):
-                trie.subscribe("late", f"s{number}")
-                publisher.publish()
+            go_on(trie, publisher, 40, "late")
             return taken
 
         monkeypatch.setattr(taking_over, "claimed", overtaken)
@@ -376,9 +427,7 @@ def test_readers_and_followers_never_see_less_while_versions_are_removed(
 
         def publish() -> None:
             try:
-                for number in range(60 if gil_enabled() else 10):  # readers that run in parallel hold it up
-                    trie.subscribe("a", f"s{number}")
-                    publisher.publish()
+                go_on(trie, publisher, 60 if gil_enabled() else 10)  # readers that run in parallel hold it up
             finally:
                 done.set()
 
@@ -419,12 +468,33 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"every": True}, TypeError, "every must be seconds or a timedelta"),
     ({"changes": 0}, ValueError, "changes must be at least 1"),
     ({"changes": 1.5}, TypeError, "changes must be a number"),
-    ({"keep": 0}, ValueError, "keep must be at least 1"),
-    ({"keep": datetime.timedelta(0)}, ValueError, "keep must be a positive time"),
-    ({"keep": []}, ValueError, "keep must be pairs of times that get longer"),
-    ({"keep": [(HOUR, HOUR)]}, ValueError, "keep must be pairs of times that get longer"),
-    ({"keep": [(2 * HOUR, None), (HOUR, HOUR)]}, ValueError, "keep must be pairs of times that get longer"),
-    ({"keep": [(HOUR, None), (2 * HOUR, None)]}, TypeError, "timedelta"),
+    *(
+        ({"keep": keep}, ValueError, "keep must be a number .*; or a positive timedelta; or pairs")
+        for keep in (
+            *(
+                0,
+                True,
+                0 * HOUR,
+                -HOUR,
+                "7d",
+                "ab",
+                b"ab",
+                range(3),
+                [],
+                [5],
+                [HOUR, HOUR],
+                [(HOUR,)],
+                [(HOUR, None, 3)],
+            ),
+            *([(HOUR, HOUR)], [(HOUR, None), None], [(1, None)], [(None, None)], [(2 * HOUR, None), (HOUR, HOUR)]),
+            *([(HOUR, None), (2 * HOUR, each)] for each in (None, True, 60, math.nan, 0 * HOUR)),
+            [(HOUR, None), (2 * HOUR, HOUR), (3 * HOUR, HOUR)],
+        )
+    ),
+    *(
+        ({"keep": keep}, TypeError, "keep must be a number .*; or a positive timedelta; or pairs")
+        for keep in (1.5, math.nan, {(HOUR, None)}, {"a": 1}, iter([(HOUR, None)]))
+    ),
     ({"key": 5}, TypeError, "key must be a function"),
     ({"strict": "no"}, TypeError, "strict must be True or False"),
     ({"on_error": 5}, TypeError, "on_error and on_fenced must be functions"),
@@ -567,12 +637,9 @@ class TestCompact:
     def test_writes_the_log_that_a_killed_one_has_not_written(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def killed(*_: Any) -> None:
-            raise KeyboardInterrupt
-
         published(tmp_path)
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(compacting, "log_full", killed)
+            patch.setattr(compacting, "log_full", Mock(side_effect=KeyboardInterrupt))
             snapshot.compact(tmp_path)
         assert snapshot.compact(tmp_path) == 3
         assert list((tmp_path / "full" / "_delta_log").iterdir())
@@ -593,9 +660,7 @@ def test_directories_of_format_2_are_read_and_continued(tmp_path: Path, monkeypa
         published(tmp_path)
     follower = snapshot.follow(tmp_path)
     trie, publisher = snapshot.take_over(tmp_path)
-    for number in range(40):
-        trie.subscribe("a", number)
-        publisher.publish()
+    go_on(trie, publisher, 40)
     follower.poll()
     assert snapshot.compact(tmp_path) == publisher.version
     assert snapshot.restore(tmp_path) == follower.trie == trie

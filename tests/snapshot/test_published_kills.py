@@ -65,7 +65,12 @@ def test_of_a_directory(publishers: subprocess.Popen[str], tmp_path: Path, chanc
             directory = open_directory(where)
             versions = [version for number in directory.numbers() if (version := directory.get(number)) is not None]
         named = {file.path for version in versions for file in version.files()}
-        named |= {name for one in directory.kept() if one.full for name in (one.full.path, kept_name(one.version))}
+        named |= {
+            name
+            for one in directory.left().values()
+            if one and one.full
+            for name in (one.full.path, kept_name(one.version))
+        }
         assert {f"{name}/{file}" for name in ("full", "changes") for file in os.listdir(where / name)} == named
         assert not [name for name in os.listdir(where / "_versions") if name.startswith(".")]
         shutil.rmtree(folder)
