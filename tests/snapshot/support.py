@@ -48,7 +48,7 @@ def published(
 def go_on(trie: SubscriptionTrie, publisher: snapshot.Publisher, versions: int, filter: str = "a") -> None:
     """Publish so many more versions."""
     for _ in range(versions):
-        trie.subscribe(filter, "s", n=publisher.version)
+        trie.subscribe(filter, f"s{publisher.version}")
         publisher.publish()
 
 
