@@ -211,16 +211,19 @@ def names_again(of: Any) -> Back:
     before = dict(names)
 
     def back() -> None:
-        if list(names) == list(before) and all(map(is_, names.values(), before.values())):
-            return
-        new = [name for name in names if name not in before]
-        for name in [name for name in new if is_class or not isinstance(names[name], ModuleType)]:
-            take(name)
+        for name in [name for name in names if name not in before]:
+            if is_class or not isinstance(names[name], ModuleType):
+                take(name)
         for name, value in before.items():
-            if names.get(name, _MISSING) is not value:
+            if not _is_same(names.get(name, _MISSING), value):
                 put(name, value)
 
     return back
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two are the same, or equal texts: a variable of the process is another text each time."""
+    return one is other or (type(one) is type(other) is str and one == other)
 
 
 def items_again(container: Any) -> Back:

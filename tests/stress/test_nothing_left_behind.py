@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import gc
 import multiprocessing
+import os
 import sys
 import threading
 import warnings
@@ -250,6 +251,17 @@ class TestModules:
         before.put_back()
         assert len(kept) == 2
         assert kept[0] is first
+
+    def test_variables_of_the_process_are_written_only_where_they_have_changed(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("IN_BAD_FAITH", "before")
+        before = Snapshot()
+        os.environ["IN_BAD_FAITH"] = "changed"
+        written: list[bytes] = []
+        monkeypatch.setattr(os, "putenv", lambda name, _: written.append(name))
+        before.put_back()
+        assert written == [b"IN_BAD_FAITH"]
 
     def test_that_are_too_large_are_not_known_to_be_put_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(outliving, "_MOST", 10)
