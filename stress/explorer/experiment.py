@@ -339,9 +339,7 @@ def _coroutines() -> Coroutines:
 
 
 class ObjectMachine(Machine):
-    """A machine for any object, and the primitives that are explored on it. `real` are the types of the primitives
-    that it refuses.
-    """
+    """A machine for any object, and the primitives that are explored on it."""
 
     def __init__(self, seam: Seam, primitives: ExploredThreading) -> None:
         super().__init__(seam, _coroutines())

@@ -86,7 +86,7 @@ class Kind(enum.Enum):
     VIEW = "shows the items of a container"
     ITERATOR = "gives the items of a container one after another"
     GENERATOR = "a generator or coroutine"
-    LOCK = "a lock, condition, event, semaphore or queue that was not made by an explored name"
+    LOCK = "a lock or the like of `threading`, or derived from one, that was not made by an explored name"
     LOCAL = "has values of each thread"
     MODULE = "a module"
     TYPE = "a class"
@@ -122,10 +122,12 @@ _CACHE: Final = type(functools.lru_cache(lambda: None))
 _OF_ITERATORS: Final = frozenset({"builtins", "itertools", "collections", "_collections", "_functools", "functools"})
 _PACKAGE: Final = __name__.partition("explorer.")[0]
 """The name of this package, which has another one where somebody else's has its own."""
-_STOOD_FOR: Final[tuple[type, ...]] = (
-    threading.Condition, threading.Event, threading.Semaphore, threading.BoundedSemaphore,
-)  # fmt: skip
-"""Other primitives for which explored ones stand, where they were made before."""
+_HOLDING_LOCKS: Final = tuple(
+    each
+    for each in vars(threading).values()
+    if isinstance(each, type) and each.__module__ == "threading" and not issubclass(each, (threading.Thread, Exception))
+)
+"""The primitives of `threading` that are written in Python: the locks in them are real ones."""
 _LOCAL: Final = _thread._local
 _kinds: Final[ByIdentity[Kind]] = {}
 
@@ -142,8 +144,6 @@ FORGETS.append(_kinds.clear)
 
 
 def _found(of: type) -> Kind:
-    if of in _STOOD_FOR:
-        return Kind.LOCK
     for base, kind in _BY_BASE:
         if issubclass(of, base):
             return kind
@@ -180,7 +180,8 @@ def _is_taken_as_a_whole(of: type) -> bool:
 
 _IS_IMMUTABLE: Final = 1 << 8
 _BY_BASE: Final[tuple[tuple[Any, Kind], ...]] = (
-    (type, Kind.TYPE), (types.ModuleType, Kind.MODULE), (LOCKS, Kind.LOCK), (_LOCAL, Kind.LOCAL), (super, Kind.SUPER),
+    (type, Kind.TYPE), (types.ModuleType, Kind.MODULE), (LOCKS, Kind.LOCK), (_HOLDING_LOCKS, Kind.LOCK),
+    (_LOCAL, Kind.LOCAL), (super, Kind.SUPER),
     (CONTAINERS, Kind.CONTAINER), (_GENERATORS, Kind.GENERATOR), (_VIEWS, Kind.VIEW), (_CACHE, Kind.CACHE),
 )  # fmt: skip
 

@@ -277,15 +277,10 @@ def _free(lock: Any) -> None:
 
 
 class Undo:
-    """Knows what has been changed, and puts it back. Call `note` for every object that the factory makes. `make_twin`
-    gives the explored primitive for a real lock.
-    """
+    """Knows what has been changed, and puts it back. Call `note` for every object that the factory makes."""
 
-    def __init__(self, seam: Seam, make_twin: Callable[[Any], Any], roots: Iterable[Any]) -> None:
-        self._seam, self._make_twin = seam, make_twin
-        seam.stands_for = self._twin
-        self._named: list[Any] = []
-        """The real locks that were met. They live on, so that no other has the name of one."""
+    def __init__(self, seam: Seam, roots: Iterable[Any]) -> None:
+        self._seam = seam
         self.listens = False
         """Whether the object's code runs, and not only the explorer's."""
         self._before = Snapshot(roots)
@@ -322,29 +317,6 @@ class Undo:
             if id(lock) in self.now.lying:
                 twin._name = self.now.lying[id(lock)][1]
 
-    def _twin(self, lock: Any) -> Any:
-        """The explored lock that stands for a real one."""
-        if self._seam.scheduler is None:
-            return lock
-        known = self.now.twins.get(id(lock))
-        if known is None or known[0] is not lock:
-            if (
-                self._seam.before is not None
-                and type(lock) in LOCKS
-                and self._before.states_of(lock)
-                and not is_free(lock)
-            ):
-                raise Refused(
-                    "a lock was free, and is held now: by code that was ended, or by a thread of the program's"
-                )
-            made = self._make_twin(lock)
-            lying = self.now.lying.get(id(lock))
-            # Its name must be its own: what is known of one lock, of who has waited for it, is not so of another.
-            made._name = ("a lock", id(lock) if lying is None else lying[1])
-            self._named.append(lock)
-            known = self.now.twins[id(lock)] = (lock, made)
-        return known[1]
-
     def _is_gone(self, gone: Any) -> None:
         """A part of what the factory made is no more: another object may have its identity now."""
         for key in [key for key, (each, _) in self.now.lying.items() if each is gone]:
@@ -366,8 +338,7 @@ class Undo:
         return ""
 
     def _me(self) -> int:
-        scheduler = self._seam.scheduler
-        return MAIN if scheduler is None else scheduler.identity()
+        return MAIN if self._seam.scheduler is None else self._seam.scheduler.identity()
 
     def put_back(self) -> None:
         """Put back what has been changed and outlives an execution."""

@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import Context
 from functools import cache, partial
-from queue import SimpleQueue
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, Final
 
@@ -347,10 +346,12 @@ class PlainState(sharing.Sharing):
 
     def _refuse_local(self, owner: Any) -> None:
         if self._counts():
-            if type(owner) is _thread._local:
-                raise Refused("a threading.local is older than the exploration: let the factory make it")
-            told = "is derived from threading.local, and each thread has its attributes: let it be a threading.local"
-            raise Refused(f"a {type(owner).__name__} {told}")
+            raise Refused(
+                "a threading.local is older than the exploration: let the factory make it"
+                if type(owner) is _thread._local
+                else f"a {type(owner).__name__} is derived from threading.local, and each thread has its attributes: "
+                "let it be a threading.local"
+            )
 
     # ---------------------------------------------------------------------------------------------------- variables
 
@@ -429,8 +430,7 @@ class PlainState(sharing.Sharing):
     def _shows(self, kind: Kind, iterator: Any) -> bool:
         """Whether an iterator is code with steps, or asks such code: these tell of themselves that they go on."""
         if type(iterator) is ASKING:
-            reduced: Any = iterator.__reduce__()
-            return type(reduced[1][0]) in (MethodType, FunctionType)
+            return type(iterator.__reduce__()[1][0]) in (MethodType, FunctionType)
         code = getattr(iterator, "gi_code", None) or getattr(iterator, "cr_code", None)
         return kind is Kind.PLAIN or id(code) in self.stepped.made
 
@@ -438,10 +438,8 @@ class PlainState(sharing.Sharing):
 
     def call(self, site: Any, callee: Any, given: tuple[Any, ...]) -> None:
         """Something is about to be called."""
+        callee, given = unwrapped(callee, given)
         of = type(callee)
-        if of is partial:
-            callee, given = unwrapped(callee, given)
-            of = type(callee)
         is_method = of is MethodType
         function = callee.__func__ if is_method else callee
         self.now.marks.pop(id(sys._getframe(2)), None)
@@ -481,6 +479,7 @@ class PlainState(sharing.Sharing):
         elif of not in BOUND:
             self._call_other(site, callee, given)
             return
+        self._refuse_waiting(callee, given)
         self._call_method(site, owner, callee.__name__, given)
 
     def _meet(self, site: Any, given: tuple[Any, ...]) -> None:
@@ -516,16 +515,11 @@ class PlainState(sharing.Sharing):
     def _call_method(self, site: Any, owner: Any, name: str, given: tuple[Any, ...]) -> None:
         """A method in C of `owner` is about to be called."""
         kind = kind_of(type(owner))
-        if kind is Kind.LOCK:
-            if self._counts():
-                raise Refused(f"a method of a lock was kept before the exploration: {name} ({site})")
-        elif kind is Kind.CONTAINER and name not in OF_EVERY_OBJECT:
+        if kind is Kind.CONTAINER and name not in OF_EVERY_OBJECT:
             self._call_of_container(owner, name, given)
         elif kind is Kind.FOREIGN and name not in OF_EVERY_OBJECT:
             if type(owner) is Context and name == "run" and self._counts() and self._whose(owner) is not None:
                 raise Refused(f"threads share a context (`Context.run`), which cannot be explored ({site})")
-            if is_a(owner, SimpleQueue) and name == "get":
-                raise Refused(f"a SimpleQueue may keep all threads waiting: let it be a queue.Queue ({site})")
             self._use_of_c(site, owner, given, is_changed=name in _OF_ITEMS)
         elif kind in (Kind.ITERATOR, Kind.GENERATOR):
             self.take_next(site, owner)
@@ -607,6 +601,9 @@ class PlainState(sharing.Sharing):
             changes = effect in ("change", "outside")
             for each in given if changes else ():
                 self._save(each)
+                if kind_of(type(each)) is Kind.LOCK and self._counts():
+                    told = f"a real {type(each).__qualname__}, which keeps no thread out here"
+                    raise Refused(f"code without steps uses {told} ({site})")
             if self._counts():
                 keys = self._keys_of(given, _REACH[effect], changes)
                 if effect == "outside":  # it finds or leaves something elsewhere

@@ -374,7 +374,7 @@ REFUSED: Final[dict[Any, str]] = {
     **dict.fromkeys(
         (
             *CLOCKS, time.sleep, threading.get_ident, threading.get_native_id, threading.current_thread,
-            threading.main_thread, threading.enumerate, threading.active_count, threading.Lock, threading.RLock,
+            threading.main_thread, threading.enumerate, threading.active_count,
         ),
         "the object has a function of `time` or `threading` by a name that the explorer does not know",
     ),

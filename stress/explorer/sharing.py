@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from queue import SimpleQueue
 from types import CodeType, ModuleType
 from typing import Any, Final
 
@@ -33,8 +34,8 @@ from stress.explorer.kinds import (
     kind_of,
     may_be_called_back,
 )
-from stress.explorer.outliving import Undo, kept
-from stress.explorer.policy import Refused, program_frame
+from stress.explorer.outliving import Undo, is_free, kept
+from stress.explorer.policy import Refused, program_frame, program_place
 from stress.explorer.slots import FOREIGN, MAIN, Attempt, Place, Seam, Several, meet, words_of
 
 __all__ = ["ASKING", "BOUND", "DEEP", "SHALLOW", "WHOLE", "Key", "Knowledge", "NewCode", "Sharing"]
@@ -45,14 +46,17 @@ Key = tuple[Any, Any]
 
 class Sharing(Undo):
     """Knows the objects that an execution has met, names the places that its accesses touch, and makes the steps.
-    `make_twin` is as for `Undo`.
+    `make_twin` gives the explored primitive for a real lock.
     """
 
     def __init__(self, seam: Seam, make_twin: Callable[[Any], Any], roots: Iterable[Any]) -> None:
-        super().__init__(seam, make_twin, roots)
+        super().__init__(seam, roots)
+        self._make_twin, seam.stands_for = make_twin, self._twin
         self.knowledge = Knowledge()
         self.names = self.knowledge.names
         self._places: dict[Any, Place] = {}
+        self._elsewhere: dict[int, Any] = {}
+        """Real locks that were met and hang on nothing of the program's: kept, so that no other has the name of one."""
 
     def note_made(self, site: Any, made: Any) -> None:
         """A container or a function has been made by an instruction."""
@@ -76,6 +80,36 @@ class Sharing(Undo):
         elif (known := self.now.touched[id(owner)])[2] != self._me():
             self.knowledge.learn(self.knowledge.shared, known[1])
         return known[1] if known[1] in self.knowledge.shared else None
+
+    def _twin(self, lock: Any) -> Any:
+        """The explored lock that stands for a real one."""
+        if self._seam.scheduler is None:
+            return lock
+        known = self.now.twins.get(id(lock))
+        if known is None or known[0] is not lock:
+            if (
+                self._seam.before is not None
+                and type(lock) in LOCKS
+                and self._before.states_of(lock)
+                and not is_free(lock)
+            ):
+                raise Refused(
+                    "a lock was free, and is held now: by code that was ended, or by a thread of the program's"
+                )
+            made = self._make_twin(lock)
+            lying = self.now.lying.get(id(lock))
+            # Its name must be its own: what is known of one lock, of who has waited for it, is not so of another.
+            made._name = ("a lock", id(lock) if lying is None else lying[1])
+            is_known = lying is not None or self._before.states_of(lock) is not None or id(lock) in self._elsewhere
+            if not is_known and self._counts():
+                self._elsewhere[id(lock)], self.knowledge.grew = lock, True
+            if len(self._elsewhere) > _MOST_ELSEWHERE:
+                raise Refused(
+                    f"calls make a {type(lock).__qualname__} by a name that the explorer does not know, as in a table: "
+                    "let them make it by its name in `threading`"
+                )
+            known = self.now.twins[id(lock)] = (lock, made)
+        return known[1]
 
     def _keys_of_attribute(self, owner: Any, name: str) -> list[Key]:
         where = self._whose(owner) if name in self.names else None
@@ -122,6 +156,7 @@ class Sharing(Undo):
             if len(seen) > _MOST_READ:
                 raise Refused(f"a call in C may read more than {_MOST_READ:,} objects")
             if (reach < WHOLE or not changes) and may_be_called_back(each):
+                self._refuse_waiting(each, ())
                 self.now.calls_back = True
                 return self._keys_of(given, WHOLE, True)
             kind = kind_of(of)
@@ -151,6 +186,7 @@ class Sharing(Undo):
                     keys[FOREIGN] = None
                     self.now.calls_back = self.now.calls_back or hasattr(of, "__next__")
             elif of in BOUND and not is_a(each.__self__, (ModuleType, type(None))):
+                self._refuse_waiting(each, ())
                 waiting.append(each.__self__)  # what calls this method, calls it back
             elif of is partial:
                 waiting += [each.func, *each.args]
@@ -161,6 +197,16 @@ class Sharing(Undo):
             if reach == WHOLE or (reach and is_a(each, types.SimpleNamespace)):
                 waiting += [part for part, _ in parts_of(each, kind)]
         return list(keys)
+
+    def _refuse_waiting(self, callee: Any, given: tuple[Any, ...]) -> None:
+        """Refuse a method in C of a real lock, which keeps all threads waiting or none, or one that waits for items."""
+        of = getattr(callee, "__objclass__", type(getattr(callee, "__self__", None)))
+        waits = issubclass(of, SimpleQueue) and callee.__name__ == "get" and False not in given
+        if (waits or issubclass(of, LOCKS)) and self._counts():
+            raise Refused(
+                f"{of.__name__}.{callee.__name__} may keep all threads waiting, or none: let it be a queue.Queue, or a "
+                f"lock made by its name in `threading` ({program_place()})"
+            )
 
     def _is_met(self, owner: Any) -> bool:
         """Whether another thread may meet an object of C, or what it shows."""
@@ -255,6 +301,8 @@ _ON_THEIR_OWN: Final = frozenset({bytearray, array.array, io.StringIO, io.BytesI
 """Types of C whose objects refer to nothing that another object shows. Of others nobody knows: a memoryview does."""
 _PROXIES: Final = (weakref.ProxyType, weakref.CallableProxyType)
 _MOST_READ: Final = 20_000
+_MOST_ELSEWHERE: Final = 20
+"""So many real locks may hang on the standard library and the like. If calls make one, there is another each time."""
 _GIVING: Final[tuple[Any, ...]] = ([], {}, {}.values(), {}.items(), deque(), (), set(), range(1), range(1 << 70))
 _ONLY_GIVE: Final = frozenset({
     *(type(iter(each)) for each in _GIVING), *(type(reversed(each)) for each in _GIVING[:5]), enumerate, zip, reversed,

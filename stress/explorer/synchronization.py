@@ -99,9 +99,9 @@ def refuse_private(primitive: Any, name: str, changes: bool, where: object) -> N
         ValueError: it is used by the factory.
         Refused: or by a call.
     """
-    if not issubclass(type(primitive), Primitive):
-        return
-    if name in _PRIVATE if not changes else name in _PRIVATE | _SUPPORTED or primitive.is_lock:
+    if issubclass(type(primitive), Primitive) and (
+        name in _PRIVATE if not changes else name in _PRIVATE | _SUPPORTED or primitive.is_lock
+    ):
         does, what = "changes" if changes else "reads", f"{type(primitive).__name__}.{name}"
         told = f"{does} {what}, which is inner state and cannot be explored ({where})"
         raise ValueError(told) if primitive.seam.before is None else Refused(told)
@@ -373,8 +373,12 @@ class ExploredThreading:
         self.everything[threading] = self.modules[threading]
 
     def instead_of(self, instance: Any) -> Any:
-        """An explored primitive to replace a real one that was made before."""
-        kind = self.instances[type(instance)]
+        """An explored primitive to replace a real one that was made before. None stands for one of another class."""
+        kind, name = self.instances.get(type(instance)), type(instance).__qualname__
+        if kind is None:
+            raise Refused(
+                f"a {name} holds real locks, which keep no thread out here: let it be one of `threading` itself"
+            )
         if isinstance(instance, threading.Condition):
             return kind(vars(instance)["_lock"])
         made = kind()
