@@ -246,8 +246,9 @@ class TestModules:
         monkeypatch.setattr(sys.modules[__name__], "KEPT", kept, raising=False)
         before, there = Snapshot(), list(map(id, kept))
         kept.append(Incomparable())
-        monkeypatch.delattr("os.putenv")  # no variable of the process has changed, so none is written
-        before.put_back()
+        with monkeypatch.context() as without:
+            without.delattr("os.putenv")  # no variable of the process has changed, so none is written
+            before.put_back()
         assert list(map(id, kept)) == there
 
     def test_that_are_too_large_are_not_known_to_be_put_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
