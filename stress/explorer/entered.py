@@ -121,17 +121,23 @@ def _is_profiled() -> bool:
     )
 
 
-def codes_near(things: Iterable[Any]) -> Iterator[CodeType]:
-    """The codes of all functions in the files in which some functions and classes are written. Not all of these will
-    run: it saves the time to find those that do, one after another. And nothing else may tell of one that C code calls
-    in few executions.
+def codes_near(things: Iterable[Any]) -> list[CodeType]:
+    """The codes of all functions in the files of some functions and classes, and of what these name. Not all of these
+    will run: it saves the time to find those that do, one after another. And nothing else may tell of one that C code
+    calls in few executions, or of how an object ends that is not ready when the first execution does.
     """
-    kinds = [base for each in things if is_a(each, type) for base in each.__mro__]
-    own = [each for kind in kinds for each in vars(kind).values()]
-    files = {each.__code__.co_filename for each in (*things, *own) if type(each) is FunctionType}
-    for each in all_functions():
-        if each.__code__.co_filename in files and treatment_of(each.__code__) is Treatment.EXPLORED:
-            yield each.__code__
+    near = [*things]
+    for _ in ("their functions and classes", "what these name", "its functions"):
+        near += [behind for each in near for behind in _behind(each)]
+    files = {each.__code__.co_filename for each in near if type(each) is FunctionType}
+    codes = [each.__code__ for each in all_functions() if each.__code__.co_filename in files]
+    return [code for code in codes if treatment_of(code) is Treatment.EXPLORED]
+
+
+def _behind(thing: Any) -> list[Any]:
+    if is_a(thing, type):
+        return [each for base in thing.__mro__ for each in vars(base).values()]
+    return [thing.__globals__.get(name) for name in thing.__code__.co_names] if type(thing) is FunctionType else []
 
 
 def codes_in(code: CodeType) -> Iterator[CodeType]:

@@ -393,11 +393,9 @@ def _quiet_ends() -> Iterator[None]:
 
     def tell(told: Any) -> None:
         code = getattr(told.object, "gi_code", None)
-        if issubclass(told.exc_type, NewCode):
-            return
-        if code is not None and code.co_filename.startswith(PACKAGE):
+        if code is not None and code.co_filename.startswith(PACKAGE) and told.exc_type is not NewCode:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(me, ctypes.py_object(told.exc_type))
-        else:
+        elif not issubclass(told.exc_type, NewCode):
             before(told)
 
     sys.unraisablehook = tell

@@ -218,7 +218,7 @@ class Machine:
         self._stands: tuple[Any, ...] = ()
         """Where a thread stood in its loop after all had gone in circles."""
         self._read: list[dict[Any, Any]] = [{} for _ in plans]
-        self._held = [0] * size
+        self.locks_held = [0] * size
         self._turns = [0] * size
         """How often a loop of each thread that no iterator ends has begun again."""
         self._released = [0] * size
@@ -282,10 +282,6 @@ class Machine:
     def _resume(self, to: int) -> None:
         self._current = to
         self.coroutines.resume(to)
-
-    def holds_lock(self, thread: int) -> bool:
-        """Whether a thread holds an explored lock."""
-        return self._held[thread] > 0
 
     def waits(self, thread: int) -> bool:
         """Whether a thread waits for another one, or for a time."""
@@ -449,7 +445,7 @@ class Machine:
         """
         if self._alone is not None:
             self._concludes(is_circle=True)
-        if not self._held[me] or self.step >= self.limit + _GRACE:
+        if not self.locks_held[me] or self.step >= self.limit + _GRACE:
             raise Refused(_UNENDING) if self.fair and self.enabled & ~(1 << me) else _Livelock
 
     def _look_for_circle(self, me: int, slot: Any, expected: Any) -> None:
@@ -474,11 +470,11 @@ class Machine:
         place = name_of(slot)
         if getattr(slot, "is_lock", False):
             if expected is False:
-                self._held[me] += 1
+                self.locks_held[me] += 1
             else:
                 self._released[me] += 1
                 if slot._holder >= 0:  # another thread may release it
-                    self._held[slot._holder] -= 1
+                    self.locks_held[slot._holder] -= 1
             if place not in self._lock_steps:
                 self._lock_steps[place] = [-1, -1]
             self._lock_steps[place][expected is not False] = self.step
@@ -497,7 +493,7 @@ class Machine:
 
     def _mind_circle(self, me: int, read: dict[Any, Any], place: Any) -> None:
         """Make a thread wait that is about to read what it has read before, if it is in the same state."""
-        now = (self._released[me] if self._held[me] else None, *standing())
+        now = (self._released[me] if self.locks_held[me] else None, *standing())
         if now != read[place][1]:
             read[place] = self._turns[me], now
             return

@@ -114,7 +114,7 @@ class PlainState(sharing.Sharing):
         """Something that outlives an execution is about to be changed: with a lock, all see one state of it. Without
         one, what calls leave there may be wrong, and no answer may tell.
         """
-        if not self._seam.scheduler.holds_lock(self._me()):
+        if not self._seam.scheduler.locks_held[self._me()]:
             self._unguarded.add(what)
 
     def _has_entered(self, code: CodeType, frame: FrameType | None = None) -> None:
@@ -628,8 +628,9 @@ class PlainState(sharing.Sharing):
 
     def expect(self, factory: Any, first: Any) -> None:
         """Learn from an object of the factory's what will probably run."""
-        near = codes_near([factory, *(type(each) for each, _ in held(first))])
-        self.knowledge.codes.update((id(code), code) for code in near)
+        self.knowledge.codes.update(
+            (id(code), code) for code in codes_near([factory, *(type(each) for each, _ in held(first))])
+        )
 
 
 @cache
