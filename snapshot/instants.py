@@ -59,7 +59,7 @@ def parts_of(directory: Directory, version: Version) -> tuple[list[Part], Flags]
     Raises:
         DamagedError: a file is damaged or missing.
 
-    O(n) bytes; it takes memory for the changes.
+    O(n) bytes; it takes memory for the changes, and a byte for each row.
     """
     pa, pc, np = extra("pyarrow"), extra("pyarrow.compute"), extra("numpy")
     store, (full, later), queues = directory.store, directory.parts(version), version.dialect.queue_groups
@@ -70,7 +70,7 @@ def parts_of(directory: Directory, version: Version) -> tuple[list[Part], Flags]
         feed = read_feed(store, each)
         feeds.append(feed.append_column(ROW, pa.array(np.arange(end, end + len(feed)))))
         end += len(feed)
-    there, names = np.arange(end) < full.full.rows, pa.array([], pa.large_string())
+    there, names = np.repeat((True, False), (full.full.rows, end - full.full.rows)), pa.array([], pa.large_string())
     if feeds:
         changes = merged(feeds, queues)
         names = name_texts(changes, queues)

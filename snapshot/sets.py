@@ -250,13 +250,9 @@ def _flagged(spark: SparkSession, rows: DataFrame, flags: Flags, files: Sequence
     words = np.packbits(np.pad(flags, (0, -len(flags) % FLAGS)), bitorder="little").view("<i8")
     arrays = pa.ListArray.from_arrays(np.arange(0, len(words) + 1, FLAGS // 64, np.int32), words)
     table = pa.table({"_array": np.arange(len(arrays)), "_flags": arrays})
-    names, starts = (
-        (file.path.rpartition("/")[2] for file in files),
-        accumulate((file.rows for file in files), initial=0),
-    )
-    begins = functions.from_json(
-        functions.lit(json.dumps(dict(zip(names, starts, strict=False)))), "map<string, bigint>"
-    )
+    starts = accumulate((file.rows for file in files), initial=0)
+    first_rows = {file.path.rpartition("/")[2]: start for file, start in zip(files, starts, strict=False)}
+    begins = functions.from_json(functions.lit(json.dumps(first_rows)), "map<string, bigint>")
     flag = f"getbit(get(_flags, cast(_row % {FLAGS} div 64 as int)), cast(_row % 64 as int)) = 1"
     row = begins[functions.col("_metadata.file_name")] + functions.col("_metadata.row_index")
     return rows.withColumn("_row", row).join(
@@ -288,8 +284,9 @@ def read(
 
     Args:
         spark: the session.
-        where: the directory, a path that all executors can read. In an object store, or if an earlier version
-            of this package wrote the full instant, Python workers read it, all columns and rows.
+        where: the directory, a path that all executors can read. Python workers read it, all columns and rows, if it
+            is in an object store, if an earlier version of this package wrote files of it, or if its path has a
+            character of patterns, such as a bracket.
         at: a version or a time (with a zone); None for the newest version.
         storage: as for `Publisher`. The executors use it, too.
 
@@ -303,7 +300,7 @@ def read(
         DamagedError: a file is damaged or missing.
 
     The call compares the full instant with its digest, merges the changes since, and finds the rows that they name:
-    O(n) bytes, and memory for the changes. The version is the one at the time of the call.
+    O(n) bytes, memory for the changes, and a byte for each row. The version is the one at the time of the call.
     """
     extra("pyspark.sql")
     require_session(spark)

@@ -65,10 +65,8 @@ class Storing:
             self.integers = True
             return int.__repr__(subscriber)
         if not self._tags:
-            raise TypeError(
-                f"subscribers are {'integers' if self.integers else 'strings'}"
-                f"{' or integers' if self.integers is None else ''} here, and {subscriber!r} needs a tagged text{_CURE}"
-            )
+            kinds = {True: "integers", False: "strings", None: "strings or integers"}[self.integers]
+            raise TypeError(f"subscribers are {kinds} here, and {subscriber!r} needs a tagged text{_CURE}")
         return MARK + _form_of("the subscriber", _exact(subscriber), _CURE)
 
     def options(self, options: Mapping[str, Any]) -> Texts:

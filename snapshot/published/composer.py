@@ -248,8 +248,14 @@ class Composer:
         Args:
             integers: the type that they have already. The same text must name the same subscriber as in feeds before.
         """
-        rows = functools.partial(sieve.rows, cut.trie)
-        write = functools.partial(write_set, cut, key=sieve.key, rows=rows, integers=integers, tags=not self._strict)
+        write = functools.partial(
+            write_set,
+            cut,
+            key=sieve.key,
+            rows=functools.partial(sieve.rows, cut.trie),
+            integers=integers,
+            tags=not self._strict,
+        )
         _, found = self._file(FULL, number, written, write)
         return written[-1], found
 

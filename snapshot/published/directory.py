@@ -380,8 +380,7 @@ class Directory:
 
     def numbers(self, folder: str = VERSIONS) -> list[int]:
         """The numbers of all manifests, or of all records, in order."""
-        numbers = map(manifest_number, self.store.names(folder))
-        return sorted(number for number in numbers if number is not None)
+        return sorted(number for number in map(manifest_number, self.store.names(folder)) if number is not None)
 
     def every(self, known: Mapping[int, Version]) -> dict[int, Version]:
         """All manifests by their numbers, in order, of which some are known. Others of an object store are got side by

@@ -126,10 +126,10 @@ class Publisher:
             that would take more than 5 % of a core.
         keep: how many versions can be restored, or a ``timedelta``: for how long back; by default, all. An older
             version is removed as soon as no kept version is rebuilt from it. Or pairs, such as ``[(timedelta(days=1),
-            None), (timedelta(weeks=1), timedelta(hours=1))]``: all of a day, and of a week some. Two of these are at
-            most an hour apart, and the time from there to the next version. The publisher then writes a full instant
-            each hour, unless `compact` has been called. Versions that an earlier publisher left count, too: of those,
-            a number leaves the newest, a time the younger ones, None all.
+            None), (timedelta(weeks=1), timedelta(hours=1))]``: all of a day, and some of a week. Between two of these
+            lies at most an hour, and the time until the next version was published. The publisher writes a full
+            instant each hour, unless `compact` has. Versions that an earlier publisher left count, too: of those, a
+            number keeps the newest, a time the younger ones, and None all.
         strict: whether `publish` raises an error if a subscription cannot be stored, or two subscribers have the same
             key, and publishes nothing. Otherwise those subscriptions alone are set aside: they are logged and are in
             `refused`, and everything else is published. Also, what needs a tagged text (`snapshot.storing`) is an

@@ -494,7 +494,8 @@ class ObjectExperiment(Experiment):
         if isinstance(self.spec, Alone):
             self._calls = [[(By.thread(op, at), args) for op, args in of] for at, of in enumerate(self._calls)]
         self._bound = [
-            [(subject.actions.get(op) or caller_of(op), args) for op, args in calls] for calls in scenario.threads
+            [(subject.actions[op] if op in subject.actions else caller_of(op), args) for op, args in calls]
+            for calls in scenario.threads
         ]
 
     def names(self) -> ObjectNames:

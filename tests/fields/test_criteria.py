@@ -418,7 +418,7 @@ REFUSED: list[tuple[Callable[[Any, Any], object], str]] = [
     (lambda few, routes: few.snapshot().unsubscribe_all(1), r"is a read-only snapshot; take \.fork"),
     (lambda few, routes: few.snapshot().clear(), r"is a read-only snapshot; take \.fork"),
     (lambda few, routes: few.replace([Present("a")], [], 1), "1 to 3 criteria"),
-    (lambda few, routes: explain([], {}), "a subscription has 1 to 1 criteria, not 0"),
+    (lambda few, routes: explain([], {}), "a subscription has 1 to 64 criteria, not 0"),
     (lambda few, routes: explain([Present("a")], []), "a message is a mapping"),  # type: ignore[arg-type]
     (lambda few, routes: explain(made["Equals"]("a", 1), {}), "are a list, even if it is one"),
     # routes

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -162,26 +163,18 @@ class TestInTheMiddle:
     @pytest.mark.parametrize("error", [Ended, TooLate])
     def test_an_exception_leaves_everything_usable(self, tmp_path: Path, row: str, error: type[BaseException]) -> None:
         parts = Parts(tmp_path)
-
-        def end() -> None:
-            raise error
-
         for number in self.lines(parts, row):
             prepared(parts)
-            with contextlib.suppress(error), at_line(number, end):
+            with contextlib.suppress(error), at_line(number, Mock(side_effect=error)):
                 ROWS[row](parts)
             parts.require()
 
     def test_an_exception_in_a_lock_of_pythons_own_leaves_none_locked(self, tmp_path: Path, row: str) -> None:
         parts, number = Parts(tmp_path), 0
-
-        def end() -> None:
-            raise Ended
-
         while number == 0 or reached:
             number += 1
             prepared(parts)
-            with contextlib.suppress(Ended), at_line(number, end, LOCKS):
+            with contextlib.suppress(Ended), at_line(number, Mock(side_effect=Ended), LOCKS):
                 ROWS[row](parts)
             parts.require()
         assert number < 20, "it uses what can be left locked"

@@ -448,12 +448,7 @@ def test_readers_and_followers_never_see_less_while_versions_are_removed(
 def test_many_threads_publish_each_change_once(tmp_path: Path) -> None:
     trie, publisher = published(tmp_path, 1)
 
-    def work(name: str) -> None:
-        for number in range(10):
-            trie.subscribe("a", f"{name}{number}")
-            publisher.publish()
-
-    run_together([lambda name=name: work(name) for name in "xyz"])
+    run_together([lambda name=name: go_on(trie, publisher, 10, name) for name in "xyz"])
     assert sum(version.changes for version in snapshot.versions(tmp_path)) == 31
     assert snapshot.restore(tmp_path) == trie
     trie.check()
@@ -643,6 +638,21 @@ class TestCompact:
             snapshot.compact(tmp_path)
         assert snapshot.compact(tmp_path) == 3
         assert list((tmp_path / "full" / "_delta_log").iterdir())
+
+    def test_begins_again_if_its_version_is_removed_meanwhile(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        trie, publisher = published(tmp_path, keep=2)
+
+        def slowly(*how: Any, produce: Any = store.LocalStore.produce) -> Any:
+            monkeypatch.undo()
+            made = produce(*how)
+            go_on(trie, publisher, 60)
+            return made
+
+        monkeypatch.setattr(store.LocalStore, "produce", slowly)
+        assert snapshot.compact(tmp_path) == publisher.version
+        assert snapshot.restore(tmp_path) == trie
 
     def test_lets_a_take_over_begin_there_that_could_not_begin_before(self, tmp_path: Path) -> None:
         trie, _ = published(tmp_path, 6)

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -75,10 +76,7 @@ DOCUMENTED = (snapshot.DamagedError, snapshot.NotPublishedError, FileNotFoundErr
 def soon() -> Iterator[None]:
     """Raise an error if something takes long that may never end."""
 
-    def late(*_: object) -> None:
-        raise AssertionError("it does not end")
-
-    before = signal.signal(signal.SIGALRM, late)
+    before = signal.signal(signal.SIGALRM, Mock(side_effect=AssertionError("it does not end")))
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import settings
@@ -133,10 +134,7 @@ class Publishing(RuleBasedStateMachine):
     def fail(self, number: int, late: bool) -> None:
         """A call of the system fails, and publishing is tried again."""
         before = self.published[max(self.published)]
-
-        def full() -> None:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
+        full = Mock(side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
         with at_step(number, full, calls=FAILING, late=late), contextlib.suppress(OSError):
             self.owner.publisher.publish()
         found = content(snapshot.restore(self.where))

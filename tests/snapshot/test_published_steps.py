@@ -53,7 +53,7 @@ def every_step(
         CALLS[call](world)
     world.settle()
     number, is_reached = random.randrange(min(stride, steps[0])) + 1, True
-    print("first step", number)
+    print("first step", number, "keep", world.keep)
     while is_reached:
         # Who could not clear a desk removes nothing until another takes over, and take-overs have more and more steps.
         (world.publish if number // stride % 4 else world.give_to_another_who_publishes)()
@@ -101,7 +101,7 @@ def test_an_error_comes(where: str, call: str, error: BaseException, late: bool,
 def test_the_process_is_killed(where: str, stride: int) -> None:
     world = World(where)
     number = random.randrange(stride) + 1
-    print("first step", number)
+    print("first step", number, "keep", world.keep)
     killed = True
     while killed:
         copy = snapshot.restore(where)

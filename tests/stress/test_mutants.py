@@ -14,6 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -204,10 +205,7 @@ def test_ctrl_c_leaves_what_was_explored() -> None:
 
 
 def test_a_schedule_that_does_not_come_again_accuses_no_trie(monkeypatch: pytest.MonkeyPatch) -> None:
-    def drifting(*_: object) -> None:
-        raise Drift
-
-    monkeypatch.setattr("tests.tries.campaign.stopped_for_ever", drifting)
+    monkeypatch.setattr("tests.tries.campaign.stopped_for_ever", Mock(side_effect=Drift))
     with pytest.raises(WorkFailed, match=r"subscribe.*begins as an earlier"):
         explore_matrix(Plan(("shares",), parts=("stops",)))
 

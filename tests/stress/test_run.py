@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -353,10 +354,7 @@ def test_ctrl_c_that_comes_while_an_object_is_deleted_ends_it() -> None:
 
 
 def test_ctrl_c_while_fewer_calls_are_sought_loses_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("stress.pursuit._pursued", interrupted)
+    monkeypatch.setattr("stress.pursuit._pursued", Mock(side_effect=KeyboardInterrupt))
     assert run(LossyCounter, duration=20, pursuit=5).verdict is WRONG
 
 
