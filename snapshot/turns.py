@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import queue
 import threading
 from collections.abc import Callable
 from typing import TypeVar
@@ -99,20 +98,25 @@ def attempted(call: Callable[[], Result], *, strict: bool = False) -> tuple[Resu
 
 
 class Stop:
-    """Tells a thread to stop. A handler of a signal may do it, in the middle of anything."""
+    """Tells threads to stop. A handler of a signal may do it, in the middle of anything.
+
+    Who waits gets the lock once it is told, and gives it back for the next. It is no queue: if the time for its `get`
+    has passed when that looks again, since the process was stopped, it waits for ever.
+    """
 
     def __init__(self) -> None:
         self.is_set = False
-        self._queue: queue.SimpleQueue[None] = queue.SimpleQueue()  # its `put` may be called in the middle of itself
+        self._lock = threading.Lock()
+        self._lock.acquire()
 
     def set(self) -> None:
-        """Tell it."""
+        """Tell them."""
         self.is_set = True
-        self._queue.put(None)
+        with contextlib.suppress(RuntimeError):  # the lock was released already
+            self._lock.release()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until it is told, or for so long. Return whether it was told. One thread may wait."""
-        if not self.is_set and seconds > 0:
-            with contextlib.suppress(queue.Empty):
-                self._queue.get(timeout=seconds)
+        """Wait until it is told, or for so long. Return whether it was told."""
+        if not self.is_set and seconds > 0 and self._lock.acquire(timeout=seconds):
+            self.set()
         return self.is_set

@@ -71,7 +71,7 @@ class Rounds:
         """
         end = time.monotonic() + seconds
         if self.thread is not threading.current_thread():
-            # Progress: the thread ends. Of several that wait, only one may be woken, so each looks now and then.
+            # Progress: the thread ends. It may end without having told so, in a child of fork, so look now and then.
             while self.thread.is_alive() and not self._ended.is_set and time.monotonic() < end:
                 self._ended.wait(0.02)
 

@@ -684,16 +684,10 @@ def test_changes_since_a_claim_are_those_since_the_version_before(tmp_path: Path
 
 def test_an_error_in_a_thread_that_flushes_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trie, publisher = published(tmp_path)
-    sync, here = store._sync, threading.get_ident()
-
-    def without_memory(path: Path) -> None:
-        if threading.get_ident() != here:
-            raise MemoryError
-        sync(path)
-
+    here = threading.get_ident()
     trie.subscribe("more", 1)
     with monkeypatch.context() as patch, pytest.raises(MemoryError):
-        patch.setattr(store, "_sync", without_memory)
+        patch.setattr(store, "_sync", lambda _: bytes(0 if threading.get_ident() == here else 2**62))
         publisher.publish()
     assert publisher.publish() == 4
 

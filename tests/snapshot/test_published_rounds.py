@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -14,13 +15,13 @@ import pytest
 
 import snapshot
 from snapshot import turns
-from snapshot.published import publisher as publisher_module
 from snapshot.published.writer import Writer
 from subtrie import SubscriptionTrie
 from tests.snapshot.support import go_on, published, trie_of, until
 from tests.snapshot.world import content
 
 pytestmark = pytest.mark.once
+STOPS = signal.SIGSTOP, signal.SIGCONT
 
 
 @pytest.fixture
@@ -30,6 +31,20 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     wait = turns.Stop.wait
     monkeypatch.setattr(turns.Stop, "wait", lambda stop, pause: pauses.append(pause) or wait(stop, min(pause, 0.01)))
     return pauses
+
+
+def test_a_thread_waits_no_longer_if_its_process_was_stopped() -> None:
+    """A queue would wait for ever if its time is over when it looks again."""
+    program = """
+import signal, time, snapshot.turns
+signal.alarm(60)
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    snapshot.turns.Stop().wait(1e-9)
+"""
+    with subprocess.Popen([sys.executable, "-c", program]) as waits:
+        until(lambda: [waits.send_signal(each) for each in STOPS] and waits.poll() is not None)
+    assert waits.returncode == 0
 
 
 class TestPublishers:
@@ -75,7 +90,7 @@ class TestPublishers:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         """From the first version on."""
-        monkeypatch.setattr(publisher_module, "AFTER_FAILURE", 0.001)
+        monkeypatch.setattr("snapshot.published.publisher.AFTER_FAILURE", 0.001)
         trie, told = trie_of(("a", object())), list[BaseException]()
         publisher = snapshot.Publisher(trie, tmp_path, every=0.001, strict=True, on_error=told.append)
         until(lambda: publisher._rounds._failures > 3)
@@ -94,8 +109,6 @@ class TestPublishers:
 
         class Client(str):
             """A subscriber that cannot be compared so many times."""
-
-            __slots__ = ()
 
             def __hash__(self) -> int:
                 return 1
@@ -133,8 +146,7 @@ class TestPublishers:
                 publisher._thread.join(60)
                 assert not publisher._thread.is_alive()
         publisher.close()
-        errors = [*fenced, *told, publisher.error]
-        assert [isinstance(error, snapshot.FencedError) for error in errors] == [True, True]
+        assert [type(error) for error in (*fenced, *told, publisher.error)] == [snapshot.FencedError] * 2
         assert bool(told) is (every is None)
         assert [record.exc_info for record in caplog.records] == [None]
         assert f"(process {os.getpid()} on " in caplog.text
