@@ -336,18 +336,18 @@ def _check(version: Version, number: int) -> None:
             raise TypeError(f"it describes a file as {file!r}")
 
 
-_origins: WeakKeyDictionary[SubscriptionTrie, Version] = WeakKeyDictionary()
+_origins: WeakKeyDictionary[SubscriptionTrie, dict[str, Version]] = WeakKeyDictionary()
 
 
 def note_origin(trie: SubscriptionTrie, version: Version) -> None:
-    """Note that a trie contains everything up to a version."""
-    _origins[trie] = version
+    """Note that a trie contains everything up to a version of a directory."""
+    _origins.setdefault(trie, {})[version.directory] = version
 
 
-def origin_of(trie: SubscriptionTrie) -> Version | None:
-    """The version of which a trie has the content, or with which it began, in this process; None if there is none, as
-    for a fork or a snapshot of such a trie."""
-    return _origins.get(trie)
+def origin_of(trie: SubscriptionTrie, directory: str) -> Version | None:
+    """The version of this directory that a trie has the content of, or began with, in this process; None if there is
+    none, as for a fork or a snapshot of such a trie."""
+    return _origins.get(trie, {}).get(directory)
 
 
 # ------------------------------------------------------------------------------------------------------------- names

@@ -362,8 +362,8 @@ def _claimed(trie: SubscriptionTrie, store: Store) -> Claimed:
     verify(directory)
 
     def require(newest: Version | None) -> None:
-        origin = origin_of(trie)
-        if origin is None or newest is None or newest.content is None or origin.directory != newest.directory:
+        origin = None if newest is None else origin_of(trie, newest.directory)
+        if origin is None or newest is None or newest.content is None:
             return
         last = newest if newest.kind != "claim" else directory.version_at()
         if origin.version != last.version or origin.digest != last.digest:

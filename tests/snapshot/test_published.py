@@ -400,9 +400,11 @@ class TestTakeOver:
 
 
 def test_outdated_tries_are_refused_and_fence_nobody(tmp_path: Path) -> None:
-    """They are those of this directory, and no forks."""
+    """They are those of this directory, whatever else they were published to, and no forks."""
     old, first = published(tmp_path / "one")
+    published(tmp_path / "other", 5)
     follower, restored = snapshot.follow(tmp_path / "one"), snapshot.restore(tmp_path / "one")
+    snapshot.Publisher(restored, tmp_path / "other").publish()
     old.subscribe("acknowledged", "bob")
     assert first.publish() == 4
     for outdated in (restored, follower.trie):
@@ -410,10 +412,8 @@ def test_outdated_tries_are_refused_and_fence_nobody(tmp_path: Path) -> None:
             snapshot.Publisher(outdated, tmp_path / "one")
     old.subscribe("more", "bob")
     assert first.publish() == 5
-    published(tmp_path / "other", 5)
-    for trie, where in ((restored, "other"), (restored.fork(), "one")):
-        snapshot.Publisher(trie, tmp_path / where).publish()
-        assert snapshot.restore(tmp_path / where) == trie
+    snapshot.Publisher(restored.fork(), tmp_path / "one").publish()
+    assert snapshot.restore(tmp_path / "one") == restored
 
 
 def test_readers_and_followers_never_see_less_while_versions_are_removed(
