@@ -428,7 +428,7 @@ class Directory:
     def _missing(self, at: int | datetime.datetime | None) -> Exception:
         place = self.store.place
         kept = self.versions()
-        if not kept:
+        if not kept or at is None:
             if not self.numbers():
                 return FileNotFoundError(
                     f"{place} is not a published directory: nothing was published there, or not yet"

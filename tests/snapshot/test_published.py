@@ -676,8 +676,17 @@ def test_directories_of_format_2_are_read_and_continued(tmp_path: Path, monkeypa
     assert snapshot.restore(tmp_path) == follower.trie == trie
 
 
-def test_changes_since_a_claim_are_those_since_the_version_before(tmp_path: Path) -> None:
-    published(tmp_path)
+def test_claims_are_no_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For who looks while there is nothing else yet, and finds the first version when that is to be told; and for who
+    asks what has changed since one."""
+    trie, publisher = published(tmp_path, 0)
+    with (
+        monkeypatch.context() as patch,
+        pytest.raises(snapshot.NotPublishedError, match="nothing has been published yet"),
+    ):
+        patch.setattr(Directory, "versions", lambda self: [publisher.publish(), self.newest()][1:])
+        snapshot.restore(tmp_path)
+    go_on(trie, publisher, 2)
     snapshot.take_over(tmp_path)
     assert [snapshot.changes(tmp_path, since).read_all().num_rows for since in (2, 3, 4)] == [1, 0, 0]
 
