@@ -16,9 +16,9 @@ from typing import Any
 from snapshot.columns import Cut
 from snapshot.parquet import write_set
 from snapshot.published.delta import log_full
-from snapshot.published.directory import open_directory
+from snapshot.published.directory import Directory, open_directory
 from snapshot.published.manifest import FULL, DataFile, data_name, record_name, sealed
-from snapshot.published.restoring import restored
+from snapshot.published.restoring import rebuild, whole
 
 
 def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None = None) -> int:
@@ -60,10 +60,9 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
     (2, 2)
     """
     directory = open_directory(where, storage)
-    trie, version = restored(directory)
+    (trie, there), version = whole(directory, lambda *read: (rebuild(*read), Directory.parts(*read).full))
     store, number = directory.store, version.version
     record = record_name(number)
-    there = directory.parts(version).full
     is_older = there == version and version.json_options is not None  # a record stays: later versions may begin with it
     if there.version == number and there.full is not None and not is_older:
         log_full(store, version, there.full)

@@ -90,10 +90,10 @@ def restore(
 
 def restored(directory: Directory, at: int | datetime.datetime | None = None) -> tuple[SubscriptionTrie, Version]:
     """The result of `restore`, and its version."""
-    return _whole(directory, rebuild, at)
+    return whole(directory, rebuild, at)
 
 
-def _whole(
+def whole(
     directory: Directory, read: Callable[[Directory, Version], Read], at: int | datetime.datetime | None = None
 ) -> tuple[Read, Version]:
     """What `read` makes of the files of a version, and the version."""
@@ -224,7 +224,7 @@ def verify(directory: Directory) -> None:
         DamagedError: a file is missing or damaged.
     """
     try:
-        _whole(directory, _verify_all)
+        whole(directory, _verify_all)
     except (FileNotFoundError, NotPublishedError):
         return
 

@@ -21,7 +21,17 @@ import pytest
 
 import snapshot
 from snapshot import columns
-from snapshot.published import compacting, composer, manifest, open_directory, retention, store, taking_over, writer
+from snapshot.published import (
+    compacting,
+    composer,
+    manifest,
+    open_directory,
+    restoring,
+    retention,
+    store,
+    taking_over,
+    writer,
+)
 from snapshot.published.claim import claimed
 from snapshot.published.directory import Directory
 from snapshot.published.feed import feed_schema
@@ -639,18 +649,19 @@ class TestCompact:
         assert snapshot.compact(tmp_path) == 3
         assert list((tmp_path / "full" / "_delta_log").iterdir())
 
+    @pytest.mark.parametrize(("of", "name"), [(store.LocalStore, "produce"), (restoring, "apply_feed")])
     def test_begins_again_if_its_version_is_removed_meanwhile(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of: Any, name: str
     ) -> None:
         trie, publisher = published(tmp_path, keep=2)
 
-        def slowly(*how: Any, produce: Any = store.LocalStore.produce) -> Any:
+        def slowly(*how: Any, call: Any = of.__dict__[name]) -> Any:
             monkeypatch.undo()
-            made = produce(*how)
+            made = call(*how)
             go_on(trie, publisher, 60)
             return made
 
-        monkeypatch.setattr(store.LocalStore, "produce", slowly)
+        monkeypatch.setattr(of, name, slowly)
         assert snapshot.compact(tmp_path) == publisher.version
         assert snapshot.restore(tmp_path) == trie
 
