@@ -93,7 +93,9 @@ class Rounds:
         if told is not None:
             try:
                 told(error)
-            except Exception:  # noqa: BLE001 (whatever it is, the work goes on)
+            except BaseException as raised:
+                if threading.current_thread() is not self.thread and not isinstance(raised, Exception):
+                    raise  # it ends the program of a caller, but no more than the thread here
                 _log.exception("%s: the function that is told of errors raised one", self._what)
 
     def _run(self) -> None:
