@@ -28,7 +28,6 @@ from snapshot.published.feed import read_feed
 from snapshot.published.manifest import DataFile, Mark
 from snapshot.sparks import frame_of, is_remote, struct_of
 from snapshot.texts import Key, SubscriberKeys
-from snapshot.topics import SUFFIX
 from subtrie import Dialect, SubscriptionTrie
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def source_of(
             raise ValueError("key= is for tries; what is published has its keys already")
         directory = open_directory(source, storage)
         version = directory.version_at(at)
-        if version.dialect.name.endswith(SUFFIX):
+        if version.limits is not None:
             raise ValueError(f"{directory.store.place} has the topics of a store, which match no messages")
         return PublishedSet(directory, version)
     if not isinstance(source, SubscriptionTrie):

@@ -1,9 +1,10 @@
 """A topic store as data: its topics as the rows of a set, so that all that holds for sets holds for stores.
 
 A row is a subscription of a trie that mirrors the store: the topic stands in the column ``filter``, the subscriber is
-`HOLDER`, and these options hold the value, all as texts. The dialect has the store's rules and the store's name with
-`SUFFIX`, so a set and a store are never taken for one another. It has no shared subscriptions, since a topic is none,
-whatever its first word is; that of shared subscriptions stands in the known option `SHARED`, which no row has.
+`HOLDER`, and these options hold the value, all as texts. What is stored says the `Limits` of a store, even if they are
+none, and of a set it says none; a name may end like that of a store. The dialect has the store's rules and the store's
+name with `SUFFIX`. It has no shared subscriptions, since a topic is none, whatever its first word is; that of shared
+subscriptions stands in the known option `SHARED`, which no row has.
 
 ============= ========================================================================================
 option        content
@@ -65,11 +66,6 @@ def limits_of(source: object) -> Limits | None:
     if not isinstance(source, TopicStore):
         return None
     return Limits(None if source.max_age == math.inf else source.max_age, source.max_topics)
-
-
-def holds_topics(trie: SubscriptionTrie) -> bool:
-    """Whether a trie mirrors a topic store."""
-    return trie.dialect.name.endswith(SUFFIX)
 
 
 class Mirror:
@@ -179,16 +175,15 @@ def topics_of(trie: Any, limits: Limits | None = None, *, is_mirror: bool = True
     """What a restored trie stands for: a topic store if it mirrors one, or else the trie itself. O(topics).
 
     Args:
-        limits: those of a new store.
+        limits: those of a new store; None if it mirrors none.
         is_mirror: whether the trie becomes the mirror of the store.
 
     Raises:
         ValueError: a row is not that of a topic.
     """
-    if not holds_topics(trie):
+    if limits is None:
         return trie
-    max_age, max_topics = limits or Limits()
-    store = TopicStore[Any](dialect_of(trie.dialect), max_age=max_age, max_topics=max_topics)
+    store = TopicStore[Any](dialect_of(trie.dialect), max_age=limits.max_age, max_topics=limits.max_topics)
     for held in trie.subscriptions():
         _put(store, held.filter, held.options)
     if is_mirror:

@@ -14,7 +14,7 @@ from snapshot.published.publisher import Options, Publisher, Taken, require_argu
 from snapshot.published.restoring import Copy, change, restored
 from snapshot.published.store import store_of
 from snapshot.published.writer import last_published
-from snapshot.topics import SUFFIX, dialect_of, holds_topics, mirror_of, mirrored, topics_of
+from snapshot.topics import dialect_of, mirror_of, mirrored, topics_of
 from subtrie import AMQP, Dialect, SubscriptionTrie, TopicStore
 from subtrie.dialects import require_dialect
 
@@ -110,7 +110,7 @@ def take_over(
     directory = Directory(store)
     directory.require(known)
     try:
-        found, version = _content(directory, given, dialect)
+        found, version = _content(directory, into, given, dialect)
         trie = found if given is None else given
         if trie is not found:
             trie.subscribe_many(found.subscriptions())
@@ -153,26 +153,21 @@ def _require_empty(into: object) -> None:
 
 
 def _content(
-    directory: Directory, given: SubscriptionTrie | None, dialect: Dialect | None
+    directory: Directory, into: Any, given: SubscriptionTrie | None, dialect: Dialect | None
 ) -> tuple[SubscriptionTrie, Version | None]:
     """The trie of the newest version, and the version; of a new directory, an empty trie."""
     try:
         found, version = restored(directory)
     except (FileNotFoundError, NotPublishedError):
         return SubscriptionTrie((AMQP if given is None else given.dialect) if dialect is None else dialect), None
-    place, own = directory.store.place, _own(found.dialect)
-    if given is not None and holds_topics(found) != holds_topics(given):
-        has = "the topics of a store, not subscriptions" if holds_topics(found) else "subscriptions, not topics"
+    place, is_store = directory.store.place, version.limits is not None
+    if into is not None and is_store is not isinstance(into, TopicStore):
+        has = "the topics of a store, not subscriptions" if is_store else "subscriptions, not topics"
         raise ValueError(f"{place} has {has}: give the other kind as into=, or leave it out")
-    wanted = dialect if given is None else _own(given.dialect)
+    own, wanted = dialect_of(found.dialect) if is_store else found.dialect, dialect if into is None else into.dialect
     if wanted is not None and own != wanted:
         raise ValueError(f"{place} has subscriptions of the dialect {own.name}, not {wanted.name}")
     return found, version
-
-
-def _own(dialect: Dialect) -> Dialect:
-    """The dialect of what a trie stands for."""
-    return dialect_of(dialect) if dialect.name.endswith(SUFFIX) else dialect
 
 
 def _caught_up(

@@ -23,6 +23,9 @@ from tests.subtrie.test_topic_store import Clocks
 
 pytestmark = pytest.mark.once  # values are written by code that no compiler has seen
 
+OWN = Dialect("own topics", ":", "?", "*", share_prefix="shared", options=(("qos", range(3)),))
+"""Its name says nothing of whether there are subscriptions or a store's topics."""
+
 
 def test_a_value_without_a_form_and_a_damaged_text_are_errors() -> None:
     for value in HOPELESS:
@@ -56,7 +59,7 @@ class Ways:
 @pytest.mark.parametrize("number", range(len(ODD) + 1))
 def test_an_odd_value_is_stored_beside_ordinary_ones(tmp_path: Path, number: int) -> None:
     value = [*ODD, float("nan")][number]
-    trie = trie_of(("ok/1", "good", {"tag": "5", "number": 1}), dialect=MQTT)
+    trie = trie_of(("ok/1", "good", {"tag": "5", "number": 1}), dialect=OWN)
     ways = Ways(trie, tmp_path)
     trie.subscribe("odd", "evil", tag=value, number=value)
     if any(value is each for each in SUBSCRIBERS):
@@ -64,7 +67,7 @@ def test_an_odd_value_is_stored_beside_ordinary_ones(tmp_path: Path, number: int
     trie.subscribe_many((f"later/{number}", f"c{number}") for number in range(100))
     for copy in ways.copies():
         assert held(copy) == held(trie)
-        assert copy.dialect == MQTT
+        assert copy.dialect == OWN
     assert ways.publisher.refused == ()
     with snapshot.take_over(tmp_path / "published")[1] as again:  # it reads the value, and writes nothing anew
         assert again.publish() == 2
@@ -226,8 +229,6 @@ def test_a_dialect_fits_into_a_manifest_or_nothing_is_claimed(tmp_path: Path) ->
 
 
 # ------------------------------------------------------------------------------------------------------- topic stores
-
-OWN = Dialect("own", ":", "?", "*", share_prefix="shared", options=(("qos", range(3)),))
 
 
 @pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS, OWN], ids=lambda dialect: dialect.name)
