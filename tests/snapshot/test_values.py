@@ -285,7 +285,7 @@ class TestLimits:
         for number in range(20):
             store.put(f"a/{number}", number, float(number))
         snapshot.Publisher(store, tmp_path).publish()
-        for limits, most in ({"max_topics": 8}, 10), ({"max_age": 60}, 0):
+        for limits, most in ({"max_topics": 8}, 10), ({"max_age": 60}, 0), ({}, 0):
             named: dict[str, Any] = limits
             fewer, publisher = snapshot.take_over(tmp_path, into=TopicStore(MQTT, **named))
             publisher.publish()
