@@ -12,6 +12,7 @@ queue groups, since they name subscriptions, too.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Final
@@ -61,9 +62,11 @@ class Storing:
             self.integers = False
             return str.__str__(subscriber)
         is_integer = isinstance(subscriber, int) and not isinstance(subscriber, bool)
-        if is_integer and self.integers is not False and int.__abs__(subscriber) < 2**63:
-            self.integers = True
-            return int.__repr__(subscriber)
+        if is_integer and self.integers is not False:
+            with contextlib.suppress(ValueError):  # of thousands of digits, which Python does not write
+                text = int.__repr__(subscriber)
+                self.integers = True
+                return text
         if not self._tags:
             kinds = {True: "integers", False: "strings", None: "strings or integers"}[self.integers]
             raise TypeError(f"subscribers are {kinds} here, and {subscriber!r} needs a tagged text{_CURE}")
@@ -151,8 +154,8 @@ def _readable(name: str, value: Any) -> str:
         except (TypeError, ValueError, RecursionError):
             try:
                 value = str(value)
-            except ValueError:  # an integer of thousands of digits
-                value = hex(value)
+            except ValueError:  # an integer of thousands of digits, or one among others
+                value = hex(value) if isinstance(value, int) else form_of(value)
     return str.encode(value, "utf-8", "replace").decode()
 
 
