@@ -268,6 +268,7 @@ class TestMessages:
             ("topic string", {"topic": 3}, TypeError, "topic must be the name of a column or a Column, not int"),
             ("topic string", {"at": 3}, ValueError, "at= is for published directories"),
             ("topic string", {"storage": {"region": "x"}}, ValueError, "storage= is for published directories"),
+            ("topic string", {"messages_df": [("a",)]}, TypeError, "messages must be a Spark DataFrame, not list"),
             ("topic string", {"source": {}}, TypeError, r"the source must be a SubscriptionTrie, a .* not dict"),
             ("topic string", {"source": "/nowhere"}, FileNotFoundError, "nothing was published there"),
             ("topic string", {"source": trie_of(("a", 7), ("a", "7"))}, ValueError, "both have the key '7'"),
@@ -276,14 +277,9 @@ class TestMessages:
     def test_of_another_shape_are_refused(
         self, spark: SparkSession, schema: str, arguments: Any, error: type[Exception], says: str
     ) -> None:
-        source = {"source": trie_of(("#", "alice"))} | arguments
+        given = {"messages_df": self.frame(spark, columns=schema), "source": trie_of(("#", "alice"))} | arguments
         with pytest.raises(error, match=says):
-            snapshot.match_spark(self.frame(spark, columns=schema), **source)
-
-    def test_must_be_a_data_frame(self) -> None:
-        wrong: Any = [("a",)]
-        with pytest.raises(TypeError, match="messages must be a Spark DataFrame, not list"):
-            snapshot.match_spark(wrong, trie_of(("a", "alice")))
+            snapshot.match_spark(**given)
 
 
 @pytest.mark.once
