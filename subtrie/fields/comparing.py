@@ -6,8 +6,9 @@ If that ended the match, one subscriber could keep a message from all others. So
 does not hold; only want of memory, or of stack, is an error.
 
 What a value is comes first, and that is asked here, too. Numbers of other libraries become Python's own, which compare
-exactly with one another; a text is its characters, whatever its class says of it, and so are bytes. A value of an event
-that raises when it is read is none: nobody else's message ends by it.
+exactly with one another; a text is its characters, whatever its class says of it, and so are bytes and numbers of
+classes derived from Python's own, NumPy's `float64` among them. A value of an event that raises when it is read is
+none: nobody else's message ends by it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,12 @@ import cython
 _KNOWN = frozenset(
     (str, int, float, bool, type(None), bytes, tuple, Decimal, Fraction, date, datetime, timedelta, list, dict)
 )
-_COMPARES = (int, float, Fraction)  # exactly, with one another
+_OWN: tuple[tuple[type, Callable[[Any], Any]], ...] = (  # what an object of a derived class is
+    (str, str.__str__),
+    (float, float.__float__),
+    (int, int.__int__),
+    (bytes, lambda value: bytes.__getitem__(value, slice(None))),
+)
 _OPERATORS = (operator.lt, operator.le, operator.eq)  # by the numbers that C has for them
 
 
@@ -105,11 +111,10 @@ def number_of(value: Any) -> Any:
 
 
 def _own_of(value: Any) -> Any:
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, bytes):
-        return bytes.__getitem__(value, slice(None))
-    if not isinstance(value, Real) or isinstance(value, _COMPARES) or value != value:
+    for kind, own in _OWN:
+        if isinstance(value, kind):
+            return own(value)
+    if not isinstance(value, Real) or value != value:
         return value
     if isinstance(value, Rational):
         return int(value) if isinstance(value, Integral) else Fraction(value)

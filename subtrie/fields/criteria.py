@@ -95,8 +95,7 @@ def order_of(value: Any) -> int:
 def _order_of_kin(value: Any) -> int:
     """As `order_of`, for a value whose type is not listed there: of a subclass, perhaps."""
     if isinstance(value, datetime):
-        zone = datetime.tzinfo.__get__(value)
-        return TIMES if zone is None else UTC_TIMES if type(zone) is timezone else OTHER
+        return TIMES if datetime.tzinfo.__get__(value) is None else UTC_TIMES
     if isinstance(value, date):
         return DATES
     if isinstance(value, timedelta):
@@ -107,8 +106,11 @@ def _order_of_kin(value: Any) -> int:
 
 
 def _order_of_bound(bound: Any) -> int:
-    """As `order_of`, but OTHER for subclasses, which may compare as they like: the tree must be able to trust it."""
-    return order_of(bound) if type(bound) is datetime else _ORDER_OF.get(type(bound), OTHER)
+    """As `order_of`, but OTHER for subclasses, and for times in zones of rules: two in the same one compare as if they
+    had none. The tree must be able to trust it."""
+    if type(bound) is datetime and type(bound.tzinfo) in (type(None), timezone):
+        return order_of(bound)
+    return _ORDER_OF.get(type(bound), OTHER)
 
 
 def _is_named(value: Any) -> bool:
@@ -241,7 +243,7 @@ def is_for_certain(message: dict[Any, Any], name: Any) -> bool:
 def _checked_name(name: Any) -> Any:
     if not isinstance(name, str):
         raise TypeError(f"the name of a field is a str, not {type(name).__name__}")
-    return name
+    return plain(name)
 
 
 class Equals(Criterion):

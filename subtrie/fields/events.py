@@ -163,7 +163,7 @@ def _put(
 
 def _step_to(names: Any, is_whole: bool, outer: Step, key: Any) -> Step | None:
     """Return one step more; None if nobody asks for what is there."""
-    name = key if outer.name is None else f"{outer.name}.{as_value(key)}"
+    name = as_value(key) if outer.name is None else f"{outer.name}.{as_value(key)}"
     is_asked = is_whole or leads_on(names, name)
     return _new_step(name) if is_asked or (outer.name is not None and name.count(".") >= MOST_STEPS) else None
 

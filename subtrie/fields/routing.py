@@ -282,7 +282,7 @@ class RoutingMatcher:
 
     def _asked(self, filter: str, criteria: Iterable[Criterion]) -> frozenset[Criterion]:
         words = checked_filter(self.dialect, filter, None)
-        return frozenset((Topic(self.dialect, str(filter), one_of_words(words)), *listed(criteria)))
+        return frozenset((Topic(self.dialect, str.__str__(filter), one_of_words(words)), *listed(criteria)))
 
     def _parts_of(self, subscription: Any) -> tuple[Any, ...]:
         """Return one of many as `FieldMatcher.subscribe_many` takes it."""

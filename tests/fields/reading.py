@@ -27,7 +27,7 @@ Way: TypeAlias = list[tuple[str, list[Any]]]  # what is asked of some fields, al
 def values_of(thing: Any, name: str | None = None, path: Path = ()) -> Iterator[Value]:
     if isinstance(thing, dict):
         for step, below in thing.items():
-            yield from values_of(below, step if name is None else f"{name}.{step}", (*path, step))
+            yield from values_of(below, step if name is None else ".".join((name, step)), (*path, step))
     elif type(thing).__name__ in ("list", "Elements"):
         for i, below in enumerate(thing):
             # A plain value in a list belongs to no element: it goes with whatever the list lies in.

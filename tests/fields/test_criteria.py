@@ -7,7 +7,7 @@ import pickle
 import weakref
 from collections import UserDict
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from enum import Enum, StrEnum
 from fractions import Fraction
@@ -62,12 +62,14 @@ def raises(*_: Any) -> Any:
     raise ZeroDivisionError
 
 
-# A text whose methods say something else than its characters, and one, and bytes, whose methods all raise.
+# A text whose methods say something else than its characters; and texts, bytes and numbers whose methods all raise.
 Liar: Any = type("Liar", (str,), {n: lambda *_: "lie" for n in ("__str__", "__getitem__", "startswith", "casefold")})
 COMPARED = {"__eq__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__str__"}
-Mute, MuteBytes = [
-    type("Mute", (kind,), dict.fromkeys(COMPARED | ({*dir(kind)} - {*dir(object)}), raises)) for kind in (str, bytes)
+Mute, MuteBytes, MuteInt, MuteFloat = MUTE = [
+    type("Mute", (kind,), dict.fromkeys(COMPARED | ({*dir(kind)} - {*dir(object)}), raises))
+    for kind in (str, bytes, int, float)
 ]
+Zone: Any = type("Zone", (tzinfo,), {"utcoffset": lambda *_: timedelta(hours=1)})  # one of rules, as those of zoneinfo
 
 
 class Narrow:
@@ -143,7 +145,14 @@ HOLDS: list[tuple[Criterion, list[Any], list[Any]]] = [
     (Within("f", b"a", b"b"), [b"a", b"ab"], ["a"]),
     (Within("f", date(2026, 1, 1)), [date(2026, 1, 1), type("Kin", (date,), {})(2026, 1, 1)], [datetime(2026, 1, 2), 1]),
     (Within("f", datetime(2026, 1, 1)), [datetime(2026, 1, 2), type("Kin", (datetime,), {})(2026, 1, 2)], [datetime(2026, 1, 2, tzinfo=UTC), 1]),
-    (Within("f", datetime(2026, 1, 1, tzinfo=UTC)), [datetime(2026, 1, 2, tzinfo=UTC)], [datetime(2026, 1, 2)]),
+    *[
+        (
+            made,
+            [datetime(2026, 1, 1, 1, tzinfo=Zone()), datetime(2026, 1, 2, tzinfo=UTC)],
+            [datetime(2026, 1, 1, tzinfo=Zone()), datetime(2026, 1, 2), 1],
+        )
+        for made in (Within("f", datetime(2026, 1, 1, tzinfo=UTC)), Within("f", datetime(2026, 1, 1, 1, tzinfo=Zone())))
+    ],
     (Within("f", timedelta(1), timedelta(2)), [timedelta(1.5), type("Kin", (timedelta,), {})(1.5)], [timedelta(3), 1]),
     (Within("f", (1, 2), (3,)), [(2,), (1, 2)], [(0,), (4,), 2, "a"]),
     (LessThan("f", 3), [2, 2.9, True], [3, "2", None]),
@@ -173,6 +182,11 @@ HOLDS: list[tuple[Criterion, list[Any], list[Any]]] = [
         (made, [MuteBytes(b"open"), b"open"], [MuteBytes(b"shut"), b"", "lie"])
         for made in (Equals("f", b"open"), Prefix("f", b"op"), Within("f", b"o", b"p"))
     ],
+    # A number of a subclass is that number.
+    *[
+        (made, [MuteInt(5), MuteFloat(5.0), 5], [MuteInt(4), MuteFloat(4.5), "5", 1j])
+        for made in (Equals("f", MuteInt(5)), Within("f", MuteFloat(5)), Within("f", 5, MuteInt(6)), OneOf("f", [MuteFloat(5)]))
+    ],
     (InNetwork("f", "10.0.0.0/8"), [Liar("10.1.2.3"), Mute("10.1.2.3"), "10.0.0.1"], ["11.0.0.1", "lie", 10]),
 ]  # fmt: skip
 
@@ -184,10 +198,9 @@ def test_which_values_a_criterion_holds_for(criterion: Criterion, holds: list[An
     for value in holds + fails:
         wanted = any(value is one for one in holds)
         assert criterion.holds(value) is wanted, value
-        assert (
-            isinstance(value, Liar | Mute | MuteBytes)
-            or any(meets(test, value) for test in asked_by(criterion)) is wanted
-        ), value
+        assert isinstance(value, (Liar, *MUTE)) or any(meets(test, value) for test in asked_by(criterion)) is wanted, (
+            value
+        )
         assert matcher.match_all({"f": value}) == matcher.match_any({"f": value}) == ("ann",) * wanted
     assert matcher.match_all({"g": (holds + fails)[0]}) == ()
     assert pickle.loads(pickle.dumps(criterion)) == criterion
@@ -253,7 +266,7 @@ def test_what_does_not_compare_meets_no_bound_and_every_other_answer_is_given(va
 def test_the_numbers_of_numpy_and_the_na_of_pandas() -> None:
     numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
     for kind in (numpy.int64, numpy.uint8, numpy.float32, numpy.float64, numpy.longdouble):
-        assert every_verdict(kind(5)) == every_verdict(5)
+        assert (every_verdict(kind(5)), AtLeast("f", kind(5))) == (every_verdict(5), AtLeast("f", 5))
     assert len(every_verdict(pandas.NA)) == 1
     assert Equals("f", numpy.int64(5)).value.__class__ is int  # type: ignore[attr-defined]
 
@@ -479,8 +492,8 @@ def test_alternatives_are_given_one_by_one_and_criteria_in_criteria_have_an_end(
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_a_range_to_a_bound_of_another_type_is_another_range(first: int) -> None:
-    """A number of a user's own type may compare in a way of its own, so its range is filed elsewhere than an int's."""
-    both = [[AtLeast("f", type("Bound", (int,), {})(2))], [AtLeast("f", 2)]]
+    """A number of a type of its own may compare in a way of its own, so its range is filed elsewhere than an int's."""
+    both = [[AtLeast("f", type("Bound", (Decimal,), {})(2))], [AtLeast("f", 2)]]
     matcher: FieldMatcher[str] = FieldMatcher()
     matcher.hits({})
     for rule in (both[first], both[1 - first]):
@@ -498,8 +511,10 @@ def test_overlapping_criteria_on_one_field_each_count_and_nobody_is_a_subscriber
     matcher: FieldMatcher[Any] = FieldMatcher()
     rules = [Present("f"), Equals("f", 2), OneOf("f", [1, 2]), OneOf("f", [2, 3]), Within("f", 1, 2), Within("f", 2, 9)]
     matcher.subscribe(rules, 1)
-    assert [list(matcher.hits({"f": value}).values()) for value in (2, 1)] == [[6], [3]]
-    assert [matcher.match_all({"f": value}) for value in (2, 1)] == [(1,), ()]
+    assert [([*matcher.hits({"f": n}).values()], matcher.match_all({"f": n})) for n in (2, 1)] == [
+        ([6], (1,)),
+        ([3], ()),
+    ]
     assert [each.subscriber for each in matcher.subscriptions(1)] == [1]
     assert (rules, None) not in matcher
     matcher.subscribe(rules, None)

@@ -111,6 +111,10 @@ CASES = {
     "names keep their points": Case(
         {"ann": from_pattern({"": {"a": [1]}})}, [({"": {"a": 1}}, {"ann"}), ({".a": 1}, {"ann"}), ({"a": 1}, set())]
     ),
+    "names are their characters": Case(
+        {"ann": [Equals("open.a", 1)]},
+        [({type("Name", (str,), {"__format__": lambda *_: "lie"})("open"): {"a": 1}}, {"ann"})],
+    ),
     "a field that has values and fields": Case(  # two fields: both are to hold, as in event-ruler
         {"ann": BOTH},
         [(one, {"ann"}) for one in ({"a": [1, {"b": 2}]}, {"a": [{"b": 2}, 1]}, {"a": 1, "a.b": 2})]

@@ -34,6 +34,7 @@ pytestmark = pytest.mark.once
 
 TRANSLATED: list[tuple[dict[str, Any], list[Criterion]]] = [
     ({"f": ["a"]}, [Equals("f", "a")]),
+    ({"open": ["a"]}, [Equals(type("Name", (str,), {"__str__": lambda _: "lie"})("open"), "a")]),
     ({"f": [1, "a", None, True]}, [OneOf("f", [1, "a", None, True])]),
     ({"f": []}, [OneOf("f", [])]),
     ({"f": [{"exists": True}]}, [Present("f")]),
