@@ -147,7 +147,8 @@ def _new_group(name: str, members: Any, present: Group | None, newest: Entry | N
 def weight_of(entry: Entry) -> int:
     """Return how many messages a member gets, on average, where one without a weight gets one."""
     weight = 1 if entry.options is None else entry.options.get(WEIGHT, 1)
-    return weight if type(weight) is int and 1 <= weight <= MOST_WEIGHT else 1
+    number = int.__int__(weight) if isinstance(weight, int) else 1  # of an IntEnum, say
+    return number if 1 <= number <= MOST_WEIGHT else 1
 
 
 # ------------------------------------------------------------------------------------------------------------- listing

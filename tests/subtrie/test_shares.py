@@ -161,7 +161,7 @@ def test_by_weight(number: int, greatest: int) -> None:
     trie = made(MQTT)
     weights = {n: 2 if n % 2 else 1 for n in range(number)} | {0: greatest}
     for n, weight in weights.items():
-        trie.subscribe("$share/g/a", n, weight=weight)
+        trie.subscribe("$share/g/a", n, weight=type("Weight", (int,), {})(weight))  # as an IntEnum
     draws.seed(number)
     check_fair(Counter(trie.match("a")[0] for _ in range(20_000)), weights, number)
 
