@@ -561,17 +561,20 @@ class TopicStore(Matchable):
 
     def fork(self) -> TopicStore:
         """Return a store with the present content that can be changed independently of this one, and has the same
-        limits. O(1), lock-free. A fork of a snapshot lives on: values go on to age."""
+        limits. O(1), lock-free; of a snapshot, as `approximate_len`. A fork of a snapshot lives on: values go on to
+        age."""
         before = read(self._tally)
         root = fork_root(self._root)
         other = self._with_content(root, taken_over(self._tally, before))
-        other._room = AtomicReference(0 if self._room is None else self._room.load())
+        left = (self.max_topics or 0) - self.approximate_len() if self._room is None else self._room.load()
+        other._room = AtomicReference(left)
         other._ahead = AtomicReference(time() - monotonic() if self._ahead is None else self._ahead.load())
         return other
 
     def diff(self, older: TopicStore, absent: Any = None) -> Iterator[tuple[str, Any, Any]]:
         """Iterate over (topic, old value, new value) for every topic that differs from `older`, a snapshot of this
-        store or of an ancestor. `absent` means that there is no value. O(changes).
+        store or of an ancestor. `absent` means that there is no value. What is too old counts as removed when `expire`
+        or a writer removes it. O(changes).
 
         >>> store = TopicStore(topics={"a": 1, "b": 2})
         >>> before = store.snapshot()
