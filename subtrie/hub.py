@@ -258,8 +258,8 @@ class Client(Generic[Message]):
                 raise cancellation
             ended = None  # the cancellation was ours
         failure = None if sender.cancelled() else sender.exception()
-        failures = [each for each in (ended, self._reason, failure) if each is not None]
-        others = [each for each in dict.fromkeys(failures) if not isinstance(each, SlowReader)] or failures[:1]
+        found = {id(each): each for each in (ended, self._reason, failure) if each is not None}  # some have no hash
+        others = [each for each in found.values() if not isinstance(each, SlowReader)] or [*found.values()][:1]
         if len(others) > 1:
             raise BaseExceptionGroup("a client's block, and its `send`", others)
         if others:
