@@ -254,8 +254,8 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
         self._refuse_if_read_only()
         kind = type(self)
         if other is self or kind.add is not OneByOne.add or kind.discard is not OneByOne.discard:
-            return super().__ixor__(other)  # type: ignore[arg-type]
-        for member in other if isinstance(other, Set) else self._from_iterable(other):
+            return super().__ixor__(other if other is self else self._as_mine(other))
+        for member in self._as_mine(other):
             # Progress: a round that changes nothing found that others had added the member, and then removed it.
             while not self.add(member) and not self.discard(member):
                 pass

@@ -20,6 +20,9 @@ class NoDefault:
         return "<no default>"
 
 
+_ABSENT = NoDefault()
+
+
 class KeysView(collections.abc.KeysView[K]):
     """The keys of one instant."""
 
@@ -51,6 +54,12 @@ class ItemsView(collections.abc.ItemsView[K, V]):
 
     def __iter__(self) -> Iterator[tuple[K, V]]:
         return self._mapping._iter_items()  # type: ignore[no-any-return]
+
+    def __contains__(self, item: object) -> bool:
+        if not isinstance(item, tuple) or len(item) != 2:
+            return False
+        found = self._mapping.get(item[0], _ABSENT)  # and not by `[]`, which asks `__missing__`
+        return found is not _ABSENT and (found is item[1] or bool(found == item[1]))
 
 
 def pairs_of(mapping_or_pairs: Any) -> Iterable[tuple[Any, Any]]:
