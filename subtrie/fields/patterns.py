@@ -307,8 +307,8 @@ def to_pattern(criteria: Iterable[Criterion]) -> dict[str, Any]:
 
     Raises:
         ValueError: With the criterion, for two criteria on one field; for two `AnyOf` on several fields; for a value
-            that JSON has not, a prefix of bytes, a range whose bounds are no numbers, and a name with `$or` before a
-            dot.
+            that JSON has not, a prefix of bytes, a range whose bounds are no numbers, and whatever `from_pattern` would
+            refuse to read again, such as a name with `$or` before a dot.
 
     >>> to_pattern([Equals("currency", "USD"), Within("price", 1, 5, low_open=True), Absent("cancelled")])
     {'cancelled': [{'exists': False}], 'currency': ['USD'], 'price': [{'numeric': ['>', 1, '<=', 5]}]}
@@ -326,6 +326,11 @@ def to_pattern(criteria: Iterable[Criterion]) -> dict[str, Any]:
         if last in place:
             raise ValueError(f"{short(criterion)}: a pattern has one test for each field, and there is another one")
         place[last] = asked
+    if pattern:
+        try:
+            from_pattern(pattern)
+        except ValueError as error:  # a field has the name of a test, say, where an alternative may be one
+            raise ValueError(f"a pattern cannot say this: {error}") from None
     return pattern
 
 
@@ -336,10 +341,7 @@ def _placed(criterion: Criterion) -> tuple[list[str], list[Any]]:
         return path, asked
     if isinstance(criterion, AnyOf) and criterion.name is None:
         return [_OR], [to_pattern(way) for way in criterion.alternatives]
-    path, asked = str(criterion.name).split("."), _asked(criterion)
-    if _OR in path[:-1] or (path[-1] == _OR and (not asked or _is_or(asked))):
-        raise ValueError(f"{short(criterion)}: a pattern cannot say this, since {_OR} means alternatives there")
-    return path, asked
+    return str(criterion.name).split("."), _asked(criterion)
 
 
 def _asked(criterion: Criterion) -> list[Any]:
@@ -395,11 +397,10 @@ def _but(criterion: Not) -> Any:
 
 
 def _leaves(criterion: Criterion, values: Iterable[Any]) -> list[Any]:
-    listed = list(values)
-    for value in listed:
+    for value in values:
         if not (value is None or type(value) in (str, int, float, bool)) or value in _INFINITIES:
             raise ValueError(f"{short(criterion)}: {short(value)} is not a text, number, boolean or null of JSON")
-    return sorted(listed, key=lambda value: (type(value).__name__, repr(value)))
+    return sorted(values, key=lambda value: (type(value).__name__, repr(value)))
 
 
 def _signs(criterion: Within) -> list[Any]:

@@ -46,8 +46,7 @@ _TOKENS = re.compile(r"\*|\\.?|[^*\\]+", re.DOTALL)  # of a wildcard pattern
 _AFTER_V4 = 1 << 32  # addresses of version 6 come after those of version 4, in one order
 
 
-def _checked_text(name: str, text: Any, what: str) -> str:
-    _checked_name(name)
+def _checked_text(text: Any, what: str) -> str:
     if not isinstance(text, str):
         raise TypeError(f"{what} is a str, not {type(text).__name__}")
     return plain(text)
@@ -67,8 +66,8 @@ class EqualsIgnoringCase(Criterion):
     _folded: str
 
     def __init__(self, name: str, text: str) -> None:
-        self.text = _checked_text(name, text, "a text")
-        self.name = name
+        self.name = _checked_name(name)
+        self.text = _checked_text(text, "a text")
         self._folded = folded(self.text)
         self.place = VALUES
         self.view = FOLDED
@@ -98,11 +97,11 @@ class Suffix(Spanned):
     _end: str
 
     def __init__(self, name: str, suffix: str, ignore_case: bool = False) -> None:
-        self.suffix = _checked_text(name, suffix, "a suffix")
-        self.name = name
+        self.name = _checked_name(name)
+        self.suffix = _checked_text(suffix, "a suffix")
         self.ignore_case = bool(ignore_case)
         self._end = folded(self.suffix) if self.ignore_case else self.suffix
-        self._span = texts_from(name, self._end[::-1])
+        self._span = texts_from(self.name, self._end[::-1])
         self.place = RANGES
         self.view = FOLDED_REVERSED if self.ignore_case else REVERSED
 
@@ -131,10 +130,10 @@ class Wildcard(Criterion):
     _leads: tuple[tuple[Criterion, ...], ...]
 
     def __init__(self, name: str, pattern: str) -> None:
-        self.pattern = _checked_text(name, pattern, "a wildcard pattern")
-        self.name = name
+        self.name = _checked_name(name)
+        self.pattern = _checked_text(pattern, "a wildcard pattern")
         self.parts = _parts_of(self.pattern)
-        leads = _leads_of(name, self.parts)
+        leads = _leads_of(self.name, self.parts)
         for lead in leads:
             untrack_constant(lead)
         self._leads = tuple([(lead,) for lead in leads])
@@ -235,8 +234,8 @@ class InNetwork(Spanned):
     network: str
 
     def __init__(self, name: str, network: str) -> None:
-        self.network = _checked_text(name, network, "a network")
-        self.name = name
+        self.name = _checked_name(name)
+        self.network = _checked_text(network, "a network")
         known = _network_of(self.network)
         first, last = _number_of(known.network_address), _number_of(known.broadcast_address)
         self._span = Within(name, first, last)

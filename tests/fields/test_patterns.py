@@ -34,7 +34,14 @@ pytestmark = pytest.mark.once
 
 TRANSLATED: list[tuple[dict[str, Any], list[Criterion]]] = [
     ({"f": ["a"]}, [Equals("f", "a")]),
-    ({"open": ["a"]}, [Equals(type("Name", (str,), {"__str__": lambda _: "lie"})("open"), "a")]),
+    *[  # type: ignore[list-item]
+        ({"open": [test]}, [make(name, test if isinstance(test, str) else next(iter(test.values())))])
+        for name in [type("Name", (str,), {"__str__": lambda _: "lie"})("open")]
+        for make, test in (
+            *((Equals, "a"), (EqualsIgnoringCase, {"equals-ignore-case": "a"}), (Prefix, {"prefix": "a"})),
+            *((Suffix, {"suffix": "a"}), (Wildcard, {"wildcard": "a*b"}), (InNetwork, {"cidr": "10.0.0.0/8"})),
+        )
+    ],
     ({"f": [1, "a", None, True]}, [OneOf("f", [1, "a", None, True])]),
     ({"f": []}, [OneOf("f", [])]),
     ({"f": [{"exists": True}]}, [Present("f")]),
@@ -225,10 +232,14 @@ def test_what_criteria_cannot_express_is_refused_shortly_by_name(pattern: Any, s
         ([Prefix("f", b"a")], "has no JSON pattern"),
         ([Within("f", "a", "b")], "the bounds of a pattern are numbers, not 'a'"),
         ([Within("f")], "has no JSON pattern; Present has one"),
-        ([Equals("$or.x", 1)], r"since \$or means alternatives there"),
-        ([Equals("a.$or.b", 1)], r"since \$or means alternatives there"),
-        ([OneOf("$or", [])], r"since \$or means alternatives there"),
-        ([OneOf("a.$or", [])], r"since \$or means alternatives there"),
+        ([Equals("$or.x", 1)], r"a pattern cannot say this: field '(a\.)?\$or'"),
+        ([Equals("a.$or.b", 1)], r"a pattern cannot say this: field '(a\.)?\$or'"),
+        ([OneOf("$or", [])], r"a pattern cannot say this: field '(a\.)?\$or'"),
+        # what would not be read again
+        ([AnyOf(Equals("cidr", "10.0.0.0/8"), Equals("port", 80))], r"a pattern cannot say this: field '\$or'"),
+        ([*from_pattern({"a.b": [1]}), AtLeast("a.b", 2)], "a pattern cannot say this: field 'a.b' is named twice"),
+        ([Not(OneOf("f", []))], "a pattern cannot say this: field 'f', test 'anything-but': it names nothing"),
+        ([OneOf("a.$or", [])], r"a pattern cannot say this: field '(a\.)?\$or'"),
     ],
 )
 def test_what_has_no_pattern(criteria: list[Criterion], says: str) -> None:
