@@ -216,12 +216,12 @@ class Directory:
             HistoryError: a version does not follow the one before it.
         """
         found = list(self.every({}).values())
-        for one, following in itertools.pairwise(found):
-            if following.version == one.version + 1:
-                self.require_order(one, following)
         if not found:  # Progress: if there are manifests now, others have followed those that were listed.
             return self.versions() if self.newest() else []
         oldest = math.inf if found[-1].oldest is None else found[-1].oldest
+        for one, following in itertools.pairwise(found):
+            if oldest <= one.version == following.version - 1:  # before, one may have come late (`Copy.update`)
+                self.require_order(one, following)
         kept = {each.version: each for each in found if each.kind != "claim" and each.version >= oldest}
         # One that was listed and is not there any more may have been left meanwhile.
         kept.update((number, each) for number, each in self.left().items() if each is not None)

@@ -23,6 +23,7 @@ import pytest
 import snapshot
 from snapshot import sets
 from snapshot.published import Directory, at_once, claim, open_directory
+from snapshot.published.manifest import manifest_name
 from snapshot.published.objects import ObjectStore
 from subtrie import SubscriptionTrie
 from tests.snapshot.faulty_server import BUCKET, Server
@@ -209,6 +210,26 @@ class TestTakeOver:
 
 
 class TestFaults:
+    def test_a_manifest_that_arrives_when_its_number_is_free_again_is_no_version(
+        self, server: Server, there: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Its publisher was killed, and the next one has used the number and removed what had it."""
+        published(there, 1, storage=server.good)
+        trie, killed = snapshot.take_over(there, storage=server.good)
+        with snapshot.follow(there, storage=server.good) as follower, monkeypatch.context() as patch:
+            follower.poll()
+            newer, publisher = snapshot.take_over(there, keep=1, storage=server.good)
+            trie.subscribe("late", "ann")
+            patch.setattr(ObjectStore, "create", None)
+            with pytest.raises(TypeError):
+                killed.publish()
+        late, directory = killed._writer._attempt, open_directory(there, server.good)
+        while publisher.version is None or directory.get(late.version.version) is not None:
+            go_on(newer, publisher, 1)
+        directory.store.create(manifest_name(late.version.version), late.text, "")
+        assert follower.poll() == publisher.version == snapshot.versions(there, storage=server.good)[-1].version
+        assert held_by(follower.trie) == held_by(newer)
+
     @pytest.mark.parametrize(("seed", "scheme"), [(0, "s3"), (1, "s3"), (2, "gs"), (3, "az")])
     def test_of_two_at_once_one_creates(self, server: Server, there: str, seed: int, scheme: str) -> None:
         won: list[int] = []

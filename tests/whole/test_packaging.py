@@ -200,29 +200,3 @@ def test_a_build_does_what_is_needed_and_no_more(tree: Path, name: str) -> None:
     assert not (case.gone and list(tree.glob(case.gone)))
     if name == "a source that has changed":
         assert re.findall(r" -c (\S+)", done.stdout) == [str(SETUP["C_FOLDER"] / "ctrie" / "_row.c")]
-
-
-@pytest.mark.once
-@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
-def test_what_is_edited_while_it_is_compiled_is_compiled_again(tmp_path: Path) -> None:
-    shutil.copy(ROOT / "Makefile", tmp_path)
-    sources = "ctrie/a.py subtrie/b.py setup.py pyproject.toml"
-    for name in sources.split():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
-    compiling = tmp_path / ".venv" / "bin" / "python"
-    compiling.parent.mkdir(parents=True)
-    # An edit in the very tick of the file system's clock in which the build begins is as old as its mark.
-    edit = "touch edited; while ! test ctrie/a.py -nt .venv/building; do touch ctrie/a.py; done"
-    compiling.write_text(f'#!/bin/sh\ntest "$1" = -V || {{ echo compiled; test -e edited || {{ {edit}; }}; }}\n')
-    compiling.chmod(0o755)
-    (compiling.parent / "pip").touch()
-    (tmp_path / ".venv" / "installed").touch()
-
-    def make() -> int:
-        done = subprocess.run(
-            ["make", "--no-print-directory", "build"], cwd=tmp_path, capture_output=True, text=True, check=True
-        )
-        return done.stdout.count("compiled")
-
-    assert [make(), make(), make()] == [1, 1, 0]
