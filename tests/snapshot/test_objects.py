@@ -223,7 +223,7 @@ class TestFaults:
             patch.setattr(ObjectStore, "create", None)
             with pytest.raises(TypeError):
                 killed.publish()
-        late, directory = killed._writer._attempt, open_directory(there, server.good)
+        late, directory = vars(killed._writer)["_attempt"], open_directory(there, server.good)
         while publisher.version is None or directory.get(late.version.version) is not None:
             go_on(newer, publisher, 1)
         directory.store.create(manifest_name(late.version.version), late.text, "")
