@@ -64,8 +64,7 @@ class Storing:
         is_integer = isinstance(subscriber, int) and not isinstance(subscriber, bool)
         if is_integer and self.integers is not False:
             with contextlib.suppress(ValueError):  # of thousands of digits, which Python does not write
-                text = int.__repr__(subscriber)
-                self.integers = True
+                text, self.integers = int.__repr__(subscriber), True
                 return text
         if not self._tags:
             kinds = {True: "integers", False: "strings", None: "strings or integers"}[self.integers]

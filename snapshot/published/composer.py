@@ -168,8 +168,11 @@ class Composer:
         integers = None if version.subscriptions == 0 else version.integers  # a set without rows has no types to keep
         storing = Storing(integers, tags=not self._strict)
         changes = sieve.stored(storing)
-        is_same = next(changes, None) is None and cut.limits == version.limits
-        if is_same and not _outweighs(len(last.chain) - 1, 0, version.subscriptions):
+        if (
+            next(changes, None) is None
+            and cut.limits == version.limits
+            and not _outweighs(len(last.chain) - 1, 0, version.subscriptions)
+        ):
             return None, sieve.trial, sieve.refused
         content = self._file(
             CHANGES, number, written, lambda path: write_feed(path, sieve.stored(storing), cut, number)
