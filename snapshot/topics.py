@@ -110,7 +110,7 @@ class Mirror:
         what nobody knows, since something else has written to the store: O(topics)."""
         store = self._store()
         assert store is not None
-        self._turns.take(lambda: self._applied(store, before), lambda: None, lambda: self._applied(store, before))
+        self._turns.take(lambda: self._applied(store, before), lambda: None, None)
 
     def _applied(self, store: TopicStore[Any], before: SubscriptionTrie | None) -> None:
         before = Mirror(store).trie if before is None else before

@@ -1,9 +1,10 @@
 """Calls that take turns, in processes that fork and that get signals.
 
 An ordinary lock hangs in two cases. A child of ``fork`` inherits it as it was, perhaps locked by a thread that the
-child does not have. And the handler of a signal may interrupt the very call that has it, and then waits for itself. So
-`Turns` has a lock for each process, and a handler that comes in the middle of a call does not wait: it leaves what it
-wants done, and the interrupted call does that when it ends.
+child does not have. And the handler of a signal may interrupt the very call that has it, and then waits for itself; or
+a call that has another one, for which the thread waits that the handler waits for. So `Turns` has a lock for each
+process, and a handler that comes in the middle of a call does not wait: it leaves what it wants done, and the
+interrupted call does that when it ends, and has given back its locks.
 
 `Stop` ends a thread. It is no Event, since an Event has an ordinary lock inside.
 """
@@ -19,6 +20,9 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 _process = object()
+
+_inside = threading.local()
+"""What handlers have asked for, while this thread is in the middle of a call; None otherwise."""
 
 
 def this_process() -> object:
@@ -40,7 +44,7 @@ class Turns:
     def __init__(self) -> None:
         # Only the first call in a process adds an entry. So no thread changes the dictionary while another one forks,
         # unless neither has called before.
-        self._locks: dict[object, tuple[threading.RLock, list[Callable[[], object]]]] = {}
+        self._locks: dict[object, threading.RLock] = {}
         self._own()
 
     def take(
@@ -48,28 +52,32 @@ class Turns:
     ) -> Result:
         """Wait for the calls of other threads, run ``call``, and return its result.
 
-        In the middle of a call of the same thread, return what ``known`` does. ``later`` is run when that call ends,
-        whether it returns or raises.
+        In the middle of a call of the same thread, whatever it is of, return what ``known`` does. ``later`` is called
+        when that call has ended, whether it returned or raised. Without ``later`` this is a part of that call, and
+        waits, but not for itself.
         """
-        lock, asked = self._own()
-        if lock._is_owned():  # type: ignore[attr-defined]  # atomic, as no flag beside the lock could be
+        lock, outer = self._own(), asked_here()
+        if outer is not None and (later is not None or lock._is_owned()):  # type: ignore[attr-defined]
             if later is not None:
-                asked.append(later)
+                outer.append(later)
             return known()
-        with lock:
-            try:
+        try:
+            _inside.asked = asked = [] if outer is None else outer
+            with lock:
                 return call()
-            finally:
+        finally:
+            _inside.asked = outer
+            if outer is None:
                 _answer(asked)
 
-    def is_mine(self) -> bool:
-        """Whether this thread is in the middle of a call, and so is a handler that asks."""
-        return self._own()[0]._is_owned()  # type: ignore[attr-defined, no-any-return]
+    def _own(self) -> threading.RLock:
+        """The lock of this process."""
+        return self._locks.setdefault(_process, threading.RLock())
 
-    def _own(self) -> tuple[threading.RLock, list[Callable[[], object]]]:
-        """The lock of this process, and what handlers have asked for."""
-        found = self._locks.get(_process)
-        return found or self._locks.setdefault(_process, (threading.RLock(), []))
+
+def asked_here() -> list[Callable[[], object]] | None:
+    """What handlers have asked for, if this thread is in the middle of a call: who asks is a handler then."""
+    return getattr(_inside, "asked", None)
 
 
 def _answer(asked: list[Callable[[], object]]) -> None:

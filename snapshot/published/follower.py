@@ -12,7 +12,7 @@ from snapshot.published.directory import open_directory
 from snapshot.published.restoring import Copy, restored
 from snapshot.published.rounds import OnError, Rounds, seconds_of
 from snapshot.topics import mirror_of, topics_of
-from snapshot.turns import Turns, this_process
+from snapshot.turns import Turns, asked_here, this_process
 from subtrie import SubscriptionTrie
 
 
@@ -114,13 +114,13 @@ class Follower:
         ``fork``."""
         if self._process is this_process():
             self._rounds.stop.set()
-            if not self._turns.is_mine():  # otherwise the thread may be waiting for the call that a handler interrupted
+            if asked_here() is None:  # otherwise the thread may be waiting for the call that a handler interrupted
                 self._rounds.join()
 
     def _noted(self, call: Callable[[], int]) -> int:
         """Make a call while no other call does anything."""
         try:
-            return self._turns.take(call, lambda: self.version, call)
+            return self._turns.take(call, lambda: self.version, lambda: self._noted(call))
         except Exception as error:
             self._rounds.note(error)
             raise

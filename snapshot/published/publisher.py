@@ -258,7 +258,7 @@ class Publisher:
     def _asked(self) -> None:
         """Publish, as a handler asked that interrupted a call: that of `close`, perhaps."""
         if not self._is_closed:
-            self._published()
+            self.publish()
 
     def _failed(self, error: Exception) -> None:
         if isinstance(error, FencedError):
@@ -305,7 +305,7 @@ class Publisher:
         if self._process is not this_process():
             return
         self._rounds.stop.set()
-        if self._turns.take(self._closed, lambda: False, self._closed):
+        if self._turns.take(self._closed, lambda: False, self.close):
             self._rounds.join()
 
     def _closed(self) -> bool:
