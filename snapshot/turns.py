@@ -44,8 +44,7 @@ class Turns:
     def __init__(self) -> None:
         # Only the first call in a process adds an entry. So no thread changes the dictionary while another one forks,
         # unless neither has called before.
-        self._locks: dict[object, threading.RLock] = {}
-        self._own()
+        self._locks = {_process: threading.RLock()}
 
     def take(
         self, call: Callable[[], Result], known: Callable[[], Result], later: Callable[[], object] | None
