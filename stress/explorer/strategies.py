@@ -34,8 +34,6 @@ This tests lock-freedom and helping. The first thread makes k steps and no more,
 Meanwhile the others run under every schedule with at most the given number of preemptions. The first thread's last call
 is pending: it may have taken effect or not.
 
-A delayed thread differs in one thing: it continues when all the others have ended.
-
 `minimise` makes a finding small: fewer calls, then fewer preemptions, each time by a new search.
 
 The result is a finding of its own, which has been executed and judged.
@@ -62,7 +60,7 @@ from stress.history import Call
 from stress.spec import Spec
 
 __all__ = [
-    "Switch", "Switches", "bounded", "delayed", "drawn_of", "in_all_ways", "minimise", "reduced", "sampled",
+    "Switch", "Switches", "bounded", "drawn_of", "in_all_ways", "minimise", "reduced", "sampled",
     "stopped_for_ever",
 ]  # fmt: skip
 
@@ -523,32 +521,6 @@ def stopped_for_ever(experiment: Experiment, preemptions: int = 0) -> Iterator[F
         yield from bounded(experiment, preemptions, stops.around)
         if not stops.stopped:
             return
-
-
-class _Delay(Strategy):
-    """A thread makes so many steps, the others run to their ends, one after another, and it goes on."""
-
-    def __init__(self, thread: int, steps: int) -> None:
-        self._thread, self._steps = thread, steps
-
-    def decide(self, me: int) -> int:
-        enabled, made = self.machine.enabled, self.machine.execution.order
-        if enabled >> self._thread & 1 and made.count(self._thread) < self._steps:
-            return self._thread
-        others = enabled & ~(1 << self._thread)
-        return me if me >= 0 and others >> me & 1 else lowest(others or enabled)
-
-
-def delayed(experiment: Experiment) -> Iterator[Finding | None]:
-    """Delay each thread in turn after each of its steps; what was found, or None, for every execution. None is left out
-    because it is like another one in its steps.
-    """
-    for thread in range(len(experiment.scenario.threads)):
-        for steps in count(1):
-            execution, finding = experiment.run(_Delay(thread, steps))
-            yield finding
-            if execution.order.count(thread) < steps:
-                break
 
 
 # --------------------------------------------------------------------------------------------------- smaller findings

@@ -23,10 +23,11 @@ from stress.explorer.experiment import Finding, ObjectExperiment, explored_refer
 from stress.explorer.machine import Machine, lowest
 from stress.explorer.policy import Refused
 from stress.explorer.scenario import Scenario
-from stress.explorer.strategies import bounded, delayed, reduced, sampled, stopped_for_ever
+from stress.explorer.strategies import bounded, reduced, sampled, stopped_for_ever
 from tests.scripts import run_script
 from tests.stress.objects import LockedCounter
 from tests.threads import run_together
+from tests.tries.campaign import delayed
 from tests.tries.experiment import TrieExperiment
 from tests.tries.mutants.catalogue import MUTANTS, find
 from tests.tries.mutants.mutant import Mutant

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from stress.explorer.strategies import delayed
 from stress.processes import gil_enabled
 from subtrie import SubscriptionTrie
 from tests.subtrie.support import Equal, SameHash, subscription_twin
 from tests.subtrie.test_weak import crowd, every_crowd
+from tests.tries.campaign import delayed
 from tests.twins import Together, Twin
 
 pytestmark = pytest.mark.usefixtures("little_to_collect")

@@ -20,14 +20,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import c_longlong, c_ubyte
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from random import Random
 from typing import Any, Final
 
-from stress.explorer.experiment import Finding
-from stress.explorer.machine import Drift
+from stress.explorer.experiment import Experiment, Finding
+from stress.explorer.machine import Drift, Strategy, lowest
 from stress.explorer.scenario import Scenario
-from stress.explorer.strategies import bounded, delayed, sampled, stopped_for_ever
+from stress.explorer.strategies import bounded, sampled, stopped_for_ever
 from stress.explorer.token import TokenError
 from stress.processes import Died, Tally, Team, Worker
 from stress.verdicts import Verdict, verdict_of
@@ -129,6 +129,32 @@ class Exploration:
 def matrix(targets: Sequence[str], parts: Sequence[str] = tuple(MATRIX)) -> dict[str, list[Scenario]]:
     """The scenarios of these parts of the matrix."""
     return {part: [each for target in targets for each in MATRIX[part](target)] for part in MATRIX if part in parts}
+
+
+class _Delay(Strategy):
+    """A thread makes so many steps, the others run to their ends, one after another, and it goes on."""
+
+    def __init__(self, thread: int, steps: int) -> None:
+        self._thread, self._steps = thread, steps
+
+    def decide(self, me: int) -> int:
+        enabled, made = self.machine.enabled, self.machine.execution.order
+        if enabled >> self._thread & 1 and made.count(self._thread) < self._steps:
+            return self._thread
+        others = enabled & ~(1 << self._thread)
+        return me if me >= 0 and others >> me & 1 else lowest(others or enabled)
+
+
+def delayed(experiment: Experiment) -> Iterator[Finding | None]:
+    """Delay each thread in turn after each of its steps; what was found, or None, for every execution. None is left out
+    because it is like another one in its steps.
+    """
+    for thread in range(len(experiment.scenario.threads)):
+        for steps in count(1):
+            execution, finding = experiment.run(_Delay(thread, steps))
+            yield finding
+            if execution.order.count(thread) < steps:
+                break
 
 
 def under_ideal_reclaimer(experiment: TrieExperiment, random: Random, samples: int) -> Attempts:
