@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from typing import Any, Final
 
-__all__ = ["CONTAINERS", "fill_again", "is_a", "is_namespace", "items_in", "items_of"]
+__all__ = ["CONTAINERS", "base_of", "fill_again", "is_a", "is_namespace", "items_in", "items_of"]
 
 CONTAINERS: Final = (list, dict, set, deque)
 _BASES: Final[tuple[Any, ...]] = (OrderedDict, *CONTAINERS, tuple, frozenset)
@@ -19,7 +19,8 @@ def is_a(each: Any, kind: type | tuple[type, ...]) -> bool:
     return issubclass(type(each), kind)
 
 
-def _base_of(container: Any) -> Any:
+def base_of(container: Any) -> Any:
+    """The type of Python's own that a container is of, or derived from."""
     of = type(container)
     return next(each for each in _BASES if issubclass(of, each))
 
@@ -31,19 +32,19 @@ def is_namespace(container: Any) -> bool:
 
 def items_of(container: Any) -> Any:
     """A copy of the items of a container, in their order: a dictionary or a list."""
-    base = _base_of(container)
+    base = base_of(container)
     return dict(base.items(container)) if issubclass(base, dict) else list(base.__iter__(container))
 
 
 def items_in(container: Any) -> list[Any]:
     """The items of a container, the values of a dictionary."""
-    base = _base_of(container)
+    base = base_of(container)
     return list(base.values(container) if issubclass(base, dict) else base.__iter__(container))
 
 
 def fill_again(container: Any, items: Any) -> None:
     """Give a container the items that it had."""
-    base = _base_of(container)
+    base = base_of(container)
     base.clear(container)
     if issubclass(base, dict):
         for key, value in items.items():

@@ -23,8 +23,10 @@ import ctypes
 import gc
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -40,7 +42,7 @@ from stress.explorer.entered import caller_of
 from stress.explorer.machine import BoundCall, Execution, Machine, Strategy
 from stress.explorer.names import NodeNames, ObjectNames
 from stress.explorer.plain_state import PlainState
-from stress.explorer.policy import PACKAGE, WouldWait, is_used_whole, module_of
+from stress.explorer.policy import PACKAGE, Refused, WouldWait, is_used_whole, module_of
 from stress.explorer.scenario import Scenario, describe
 from stress.explorer.sharing import NewCode
 from stress.explorer.slots import MAIN, AccessLimit, Endless, OneThread, Seam, reference_class
@@ -133,9 +135,11 @@ class Experiment:
         try:
             if execution.cut:
                 return execution, None
-            with AccessLimit(seam):
+            with AccessLimit(seam, 50 * self.machine.most):
                 return execution, self._judge(execution)
-        except Endless:
+        except Endless as endless:
+            if isinstance(self.spec, Alone):
+                raise Refused(f"at the end, {endless}: only a specification can tell whether that is right") from None
             return execution, self._finding(execution, "livelock", _UNENDING["afterwards"], ())
         finally:
             seam.take_back()
@@ -232,7 +236,7 @@ _UNENDING: Final[Mapping[str, str]] = {
 # -------------------------------------------------------------------------------------------- without a specification
 
 
-_MOST_WAITS = 50
+_MOST_WAITS: Final = 2_000
 
 
 class Alone(OfCalls):
@@ -240,7 +244,7 @@ class Alone(OfCalls):
 
     def __init__(self, bound: Callable[[Any, str], Callable[..., Any]], factory: Callable[[], Any]) -> None:
         super().__init__()
-        self._bound, self._factory = bound, factory
+        self._bound, self._factory, self._context = bound, factory, copy_context()
         self._seam: Any = None
         self._state: Any = None
 
@@ -260,16 +264,16 @@ class Alone(OfCalls):
         """The answer to the last of these calls, which are made on a fresh object; that goes into `kept`."""
         seam, plain = self._seam, self._state
         before, clock, callers, answer = seam.before, seam.clock, seam.callers, None
-        one = _Lonely(seam)
+        one, contexts = _Lonely(seam), defaultdict[int, Context](Context, {MAIN: self._context.copy()})
         seam.before, seam.scheduler, seam.clock, seam.callers = None, one, 0.0, {}
         plain.alone_begins()
         try:
-            made = self._factory()
+            made = contexts[MAIN].run(self._factory)
             kept.append(made)
             for op, args in calls:
-                one.by = op.by if type(op) is By else MAIN
+                one.by, plain.now.rounds = op.by if type(op) is By else MAIN, 0
                 try:
-                    answer = self._bound(made, op)(*fresh(args))
+                    answer = contexts[one.by].run(self._bound(made, op), *fresh(args))
                 except ANSWERS as error:
                     answer = error
                 if one.would_wait:  # what the object raised on its way out is no answer
@@ -285,7 +289,7 @@ class Alone(OfCalls):
 
 
 class _Lonely(OneThread):
-    """The scheduler of a thread that is alone: whoever waits would wait for ever, and every timeout is over at once."""
+    """The scheduler of a thread that is alone: whoever waits would wait for ever."""
 
     alone = True
 
@@ -306,8 +310,7 @@ class _Lonely(OneThread):
         if timeout is None or self._waits > _MOST_WAITS:
             self.would_wait = True
             raise WouldWait
-        self._seam.clock += timeout
-        return False
+        return super().park(_, timeout)
 
 
 # --------------------------------------------------------------------------------------------------------- any object
@@ -467,7 +470,7 @@ def subject_of(
 
         def made_alone() -> Any:
             with _Naming(machine.seam, OneThread(machine.seam), plain):
-                return factory()
+                return copy_context().run(factory)
 
         plain.expect(factory, made_alone())
         plain.begin_again()
@@ -498,6 +501,10 @@ class ObjectExperiment(Experiment):
             for calls in scenario.threads
         ]
 
+    def run(self, strategy: Strategy) -> tuple[Execution, Finding | None]:
+        """As `Experiment.run`. Variables of the caller's context that are set go with the execution."""
+        return copy_context().run(super().run, strategy)
+
     def names(self) -> ObjectNames:
         """As `Experiment.names`."""
         return ObjectNames(lambda: self._object)
@@ -517,7 +524,7 @@ class ObjectExperiment(Experiment):
         plain.note(made)
         calls = self.scenario.at_start
         if calls:
-            with AccessLimit(self.machine.seam), _Naming(self.machine.seam, maker, plain):
+            with AccessLimit(self.machine.seam, 50 * self.machine.most), _Naming(self.machine.seam, maker, plain):
                 self.before = tuple(
                     Operation(at, "main", time, time + 1, op, args, self._call(op, args))
                     for at, (time, (op, args)) in enumerate(zip(range(-2 * len(calls), 0, 2), calls, strict=True))

@@ -36,7 +36,7 @@ from stress.explorer.policy import Refused, treatments
 from stress.explorer.races import Races
 from stress.explorer.scenario import Scenario, Scenarios, describe
 from stress.explorer.sharing import NewCode
-from stress.explorer.slots import CLOCK, FOREIGN, meet
+from stress.explorer.slots import CLOCK, FOREIGN, Endless, meet
 from stress.explorer.strategies import Switches, bounded, in_all_ways, minimise, reduced, sampled, stopped_for_ever
 from stress.explorer.token import Origin, TokenError, encode, order_of, origin_of, read
 from stress.explorer.trace import Given, execute_again, report_on_finding, trace
@@ -453,7 +453,7 @@ class _Exploration:
                     missing += [missed] if missed else []
         except TimeIsUp:
             missing.append("time was up in the middle of an execution")
-        except Refused as refused:
+        except (Refused, Endless) as refused:
             missing.append(str(refused))
         if early:
             missing.append("an access was not seen: calls answer otherwise if each begins just before its first step")

@@ -36,7 +36,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
-from stress.explorer.containers import CONTAINERS, is_a, items_of
+from stress.explorer.containers import CONTAINERS, base_of, items_of
 from stress.explorer.policy import (
     CHANGES,
     FORGETS,
@@ -114,7 +114,7 @@ _QUIET: Final[tuple[type, ...]] = (
     types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType, types.ClassMethodDescriptorType,
     types.GetSetDescriptorType, types.MemberDescriptorType, types.GenericAlias, types.UnionType, types.TracebackType,
     property, staticmethod, classmethod, re.Pattern, re.Match, datetime.date, datetime.time,
-    datetime.timedelta, datetime.tzinfo, decimal.Decimal, fractions.Fraction, functools.partial, weakref.ref,
+    datetime.timedelta, datetime.tzinfo, decimal.Decimal, fractions.Fraction, weakref.ref,
     operator.itemgetter, operator.attrgetter, operator.methodcaller,
     contextvars.ContextVar, contextvars.Token, typing.TypeVar,
 )  # fmt: skip
@@ -158,7 +158,9 @@ def _found(of: type) -> Kind:
     if of is types.CellType or of is contextvars.Context or any(map(_is_taken_as_a_whole, of.__mro__)):
         return Kind.FOREIGN
     base = next(each for each in of.__mro__ if is_of_c(each))
-    if base is object or issubclass(base, (types.SimpleNamespace, types.FunctionType, BaseException)):
+    if base is object or issubclass(
+        base, (types.SimpleNamespace, types.FunctionType, functools.partial, BaseException)
+    ):
         return Kind.PLAIN
     if base in _QUIET or issubclass(base, _QUIET):
         return Kind.QUIET if of is base else Kind.PLAIN
@@ -383,7 +385,7 @@ def _would_change(owner: Any, name: str, given: tuple[Any, ...]) -> bool:
     items = items_of(owner)
     if any(type(each) not in ATOMS for each in items):
         return True
-    tried = next(each for each in CONTAINERS if is_a(owner, each))(items)
+    tried = base_of(owner)(items)
     try:
         getattr(tried, name)(*given)
     except (LookupError, ValueError, TypeError):

@@ -235,6 +235,7 @@ class Machine:
         self._passed: list[list[Any]] = [[] for _ in plans]
         """Where each thread has let time pass in the present call."""
         self._escaped: BaseException | None = None
+        Refused.told = ""
 
     def run(self, plans: Sequence[Sequence[BoundCall]], strategy: Strategy) -> Execution:
         """Make the calls of each plan in a thread, as `strategy` decides.
@@ -276,6 +277,8 @@ class Machine:
         self.outside.raise_again()
         if self._escaped is not None:
             raise self._escaped
+        if Refused.told:
+            raise Refused(Refused.told)
         execution.cut = self.enabled != 0 and not execution.trouble
         return execution
 
@@ -440,13 +443,14 @@ class Machine:
             self._hand_over(me, to)
 
     def _reaches_limit(self, me: int) -> None:
-        """No call has returned for long. If others could continue, that may be their fault who have let this thread run
-        on: its loop changes something at every turn, so nothing shows whether it waits for them.
+        """No call has returned for long. That is a livelock if all have gone in circles and no other one can continue.
+        Else the call may be long, or wait for others that could continue: its loop changes something at every turn, so
+        nothing shows that.
         """
         if self._alone is not None:
             self._concludes(is_circle=True)
         if not self.locks_held[me] or self.step >= self.limit + _GRACE:
-            raise Refused(_UNENDING) if self.fair and self.enabled & ~(1 << me) else _Livelock
+            raise (Refused(_LONG) if self.fair and (self.enabled != 1 << me or self._looks_for_circles) else _Livelock)
 
     def _look_for_circle(self, me: int, slot: Any, expected: Any) -> None:
         """Note what a thread is about to read, and park it if it goes in a circle. If the circle passes a lock, that is
@@ -629,9 +633,9 @@ _MOST_PASSED: Final = 10
 _LOOKS_ON: Final = (
     "a loop looks at the clock again and again, and goes on however late it is: nothing shows how long it waits"
 )
-_UNENDING: Final = (
-    "a call goes round and round while other threads wait for their turn, and every round changes something: its "
-    "schedules have no end"
+_LONG: Final = (
+    "a call makes thousands of steps: it is long, or goes round and round, and every round changes something, so that "
+    "its schedules have no end"
 )
 
 

@@ -29,6 +29,7 @@ from typing import Any, Final
 from stress.answers import space_of
 from stress.explorer import sharing, sites
 from stress.explorer.containers import is_a, is_namespace, items_of
+from stress.explorer.coroutines import Abandoned
 from stress.explorer.entered import CALLING, Entered, Stepped, codes_near, does_something
 from stress.explorer.held import FUNCTION_OF_C, held
 from stress.explorer.kinds import (
@@ -217,6 +218,8 @@ class PlainState(sharing.Sharing):
         now.turns += 1
         if now.turns < _TURNS:
             return
+        if self.listens and (scheduler is None or getattr(scheduler, "would_wait", False)):
+            raise Abandoned if scheduler is None else WouldWait  # the loop has caught what was to end it
         now.turns = 0
         is_alone = getattr(scheduler, "alone", False)
         if not self.listens or scheduler is None or not (is_alone or self._seam.before is not None):
@@ -226,10 +229,12 @@ class PlainState(sharing.Sharing):
             now.spins_at, now.rounds, now.changed = at, 0, False
             return
         now.rounds += 1
-        if is_alone and now.rounds > _MOST_ROUNDS_ALONE:
-            raise WouldWait
         if scheduler.goes_round(now.rounds, now.changed) or now.rounds > _MOST_ROUNDS:
-            raise Refused(f"a loop goes round and round, and nothing shows what it waits for ({site})")
+            raise (
+                WouldWait
+                if is_alone
+                else Refused(f"a loop goes round and round, and nothing shows what it waits for ({site})")
+            )
         if at[0] != MAIN and self._counts():
             self._step([("", f"a turn of thread {at[1]}")], now.changed)
             now.spins_at, now.changed = (getattr(scheduler, "step", MAIN), self._me()), False
@@ -649,7 +654,6 @@ _ENDING: Final[frozenset[type]] = frozenset(type(iter(each)) for each in _ITERAT
 _TURNS: Final = 300
 """So often loops may begin again until it is looked at whether one waits for something."""
 _MOST_ROUNDS: Final = 1_000
-_MOST_ROUNDS_ALONE: Final = 300
 _MOST_ALIKE: Final = 3
 """So many codes that are equal get steps: code that is compiled in every call never runs again."""
 _TYPE: Final = type

@@ -20,7 +20,7 @@ from enum import Enum
 from functools import cache, partial
 from pkgutil import resolve_name
 from types import CodeType, FrameType, ModuleType
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 __all__ = [
     "CHANGES", "CLOCKS", "FORGETS", "HERE", "INSTALLED", "OUTSIDE", "OWN_THREAD", "PACKAGE", "REFUSED", "STANDARD",
@@ -147,7 +147,13 @@ def remember(table: ByIdentity[V], of: Any, value: V) -> V:
 
 
 class Refused(BaseException):
-    """The object does something that cannot be explored."""
+    """The object does something that cannot be explored. What was `told` last is kept: the object may catch it."""
+
+    told: ClassVar[str] = ""
+
+    def __init__(self, told: str) -> None:
+        super().__init__(told)
+        Refused.told = told
 
 
 class WouldWait(BaseException):

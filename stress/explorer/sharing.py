@@ -250,9 +250,13 @@ class Sharing(Undo):
         return place
 
     def _use_foreign(self, owner: Any, changes: bool) -> None:
-        if is_of_c(type(owner)) and any(type(each) is _REENTRANT for each in gc.get_referents(owner)):
+        is_buffer = is_a(owner, io.BufferedIOBase)  # it has a lock of its own, also while it calls a stream in Python
+        if any(
+            (is_buffer and not is_of_c(type(each))) or (type(each) is _REENTRANT and is_of_c(type(owner)))
+            for each in gc.get_referents(owner)
+        ):
             raise Refused(
-                f"a {type(owner).__name__} is written in C and holds a real RLock, which does not tell threads apart "
+                f"a {type(owner).__name__} is written in C and holds a real lock, which does not tell threads apart "
                 "that take turns: use stress.run for it"
             )
         self._step_of_c([FOREIGN] if self._is_met(owner) else [], changes)

@@ -22,8 +22,8 @@ from types import GenericAlias
 from typing import Any, Final
 
 __all__ = [
-    "A_LONG_TIME", "CLOCK", "FOREIGN", "LOAD", "MAIN", "AccessLimit", "Attempt", "Endless", "OneThread", "Place",
-    "Seam", "Several", "meet", "reference_class", "words_of",
+    "A_LONG_TIME", "CLOCK", "FOREIGN", "LOAD", "MAIN", "WOULD_WAIT", "AccessLimit", "Attempt", "Endless", "OneThread",
+    "Place", "Seam", "Several", "meet", "reference_class", "words_of",
 ]  # fmt: skip
 
 LOAD: Final = object()
@@ -151,9 +151,10 @@ class AccessLimit:
     def _before(self, *_: object) -> None:
         self._left -= 1
         if self._left < 0:
-            raise Endless
+            raise Endless("a call that runs alone does not return")
 
 
+WOULD_WAIT: Final = "the calling thread would wait for ever, since no other one runs"
 _ROUNDS_IN_NO_TIME: Final = 4
 A_LONG_TIME: Final = 86_400.0
 """Seconds: more than anybody waits for."""
@@ -174,13 +175,20 @@ class OneThread:
         """As `Seam` says of `identity`."""
         return MAIN
 
-    def caller(self) -> int:
-        """As `Seam` says of `caller`."""
-        return MAIN
+    caller = identity
 
     def uses_clock(self, *, sleeps: bool) -> None:
         """The thread is about to sleep, or looks at the clock."""
         self._has_looked = self._has_looked or not sleeps
+
+    def park(self, _: Any, timeout: float | None) -> bool:
+        """As `Machine.park`: every timeout is over at once. Where the factory waits, the caller of the exploration is
+        told.
+        """
+        if timeout is None:
+            raise RuntimeError(WOULD_WAIT) if self._seam.before is None else Endless(WOULD_WAIT)
+        self._seam.clock += timeout
+        return False
 
     def goes_round(self, rounds: int, changes: bool) -> bool:
         """The thread goes round and round, and makes no steps. Answers whether that is in vain, as far as is known. If

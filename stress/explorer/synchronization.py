@@ -28,7 +28,7 @@ from typing import Any, Final, cast
 
 from stress.explorer.kinds import LOCKS
 from stress.explorer.policy import CLOCKS, OWN_THREAD, Refused
-from stress.explorer.slots import LOAD, MAIN, Seam
+from stress.explorer.slots import LOAD, MAIN, WOULD_WAIT, Seam
 
 __all__ = ["By", "ExploredThreading", "Primitive", "explored_identity", "refuse_private"]
 
@@ -72,11 +72,9 @@ class Primitive:
     def _wait(self, timeout: float | None) -> bool:
         """Make no step until another thread changes this primitive; return whether one did in time."""
         park = getattr(self.seam.scheduler, "park", None)
-        if park is not None:
-            return bool(park(self, timeout))
-        if self.seam.before is None:
-            raise RuntimeError("the calling thread would wait for ever: no other one runs")
-        return True  # the limit on accesses (`AccessLimit`) ends this
+        if park is None:
+            raise RuntimeError(WOULD_WAIT)
+        return bool(park(self, timeout))
 
     def _wake(self) -> None:
         scheduler = self.seam.scheduler

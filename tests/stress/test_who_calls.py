@@ -96,17 +96,6 @@ class OwnRLock(Gate):
             return self.n
 
 
-class OfLocal(LockedCounter):
-    def __init__(self) -> None:
-        super().__init__()
-        self.mine = threading.local()
-
-    def increment(self) -> int:
-        super().increment()
-        self.mine.n = getattr(self.mine, "n", 0) + 1
-        return self.mine.n
-
-
 class LooksAtThreads(LockedCounter):
     def increment(self) -> int:
         super().increment()
@@ -128,17 +117,6 @@ class OfMain(LockedCounter):
 
     def claim(self) -> bool:
         return threading.current_thread() is threading.main_thread() is self.owner
-
-
-class OfNativeNumbers(LockedCounter):
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen = set()
-
-    def increment(self) -> int:
-        with self.lock:
-            self.seen.add(threading.get_native_id())
-            return len(self.seen)
 
 
 class OfShownTwice(LockedCounter):
@@ -164,12 +142,6 @@ class OfClocks(LockedCounter):
         return super().increment(), monotonic() >= self.since[1]
 
 
-class Starts(LockedCounter):
-    def increment(self) -> int:
-        threading.Thread(target=print).start()
-        return super().increment()
-
-
 class Joins(Gate):
     claim = Biased.claim
 
@@ -185,11 +157,10 @@ CASES: list[Any] = [
     *((Gate, spec, TWICE, {"at_start": CLAIM}, WRONG, "") for spec in (None, CounterWithMore())),
     *((Biased, spec, [[("claim",), ("increment",)], [("increment",)]], {}, WRONG, "") for spec in (None, CounterWithMore())),
     *((made, None, TWICE, {}, RIGHT, "")
-      for made in (Depth, OfRLock, OwnRLock, OfNativeNumbers, LooksAtThreads, OfShownTwice, OfClocks)),
-    *((made, None, ONE_TWICE, {}, RIGHT, "") for made in (Depth, OfLocal)),
+      for made in (Depth, OfRLock, OwnRLock, LooksAtThreads, OfShownTwice, OfClocks)),
+    (Depth, None, ONE_TWICE, {}, RIGHT, ""),
     (Depth, None, TWICE, {"at_start": [("increment",)]}, RIGHT, ""),
     (OfMain, None, TWICE, {"at_start": CLAIM, "at_end": CLAIM}, RIGHT, ""),
-    (Starts, None, TWICE, {}, OPEN, "starts a thread of its own"),
     (Joins, None, [CLAIM, [("increment",)]], {}, OPEN, "waits for the end of a thread that calls it"),
 ]  # fmt: skip
 
