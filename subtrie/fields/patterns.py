@@ -152,11 +152,9 @@ def _any_of(name: str, patterns: list[Any], path: Path, depth: int) -> Criterion
     return AnyOf(*[tuple([found for _, _, found in _criteria(one, path, depth)]) for one in patterns])
 
 
-def _is_or(asked: Any) -> bool:
+def _is_or(asked: list[Any]) -> bool:
     """Return whether these are alternatives, and not the values and tests of a field that is called $or."""
-    if not isinstance(asked, list) or not asked or not all(isinstance(one, Mapping) for one in asked):
-        return False
-    return not any(name in _TESTS or name in _OTHERS for one in asked for name in one)
+    return all(isinstance(one, Mapping) and not any(name in _TESTS or name in _OTHERS for name in one) for one in asked)
 
 
 def _criterion(name: str, asked: list[Any]) -> Criterion:
@@ -315,6 +313,16 @@ def to_pattern(criteria: Iterable[Criterion]) -> dict[str, Any]:
     >>> to_pattern(from_pattern('{"b.c": ["y", "x"], "a": [{"numeric": ["=", 3]}]}'))
     {'a': [{'numeric': ['=', 3]}], 'b.c': ['y', 'x']}
     """
+    pattern = _pattern_of(criteria)
+    if pattern:
+        try:
+            list(_criteria(pattern, (), 0))  # once, with all alternatives in it
+        except ValueError as error:  # a field has the name of a test, say, where an alternative may be one
+            raise ValueError(f"a pattern cannot say this: {error}") from None
+    return pattern
+
+
+def _pattern_of(criteria: Iterable[Criterion]) -> dict[str, Any]:
     pattern: dict[str, Any] = {}
     for criterion in sorted(criteria, key=lambda criterion: str(criterion.name)):
         path, asked = _placed(criterion)
@@ -326,11 +334,6 @@ def to_pattern(criteria: Iterable[Criterion]) -> dict[str, Any]:
         if last in place:
             raise ValueError(f"{short(criterion)}: a pattern has one test for each field, and there is another one")
         place[last] = asked
-    if pattern:
-        try:
-            from_pattern(pattern)
-        except ValueError as error:  # a field has the name of a test, say, where an alternative may be one
-            raise ValueError(f"a pattern cannot say this: {error}") from None
     return pattern
 
 
@@ -340,7 +343,7 @@ def _placed(criterion: Criterion) -> tuple[list[str], list[Any]]:
         path, asked = json.loads(criterion.written)
         return path, asked
     if isinstance(criterion, AnyOf) and criterion.name is None:
-        return [_OR], [to_pattern(way) for way in criterion.alternatives]
+        return [_OR], [_pattern_of(way) for way in criterion.alternatives]
     return str(criterion.name).split("."), _asked(criterion)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import pickle
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -27,6 +29,7 @@ from subtrie.fields import (
     Within,
     from_pattern,
     pattern_rows,
+    patterns,
     to_pattern,
 )
 
@@ -278,6 +281,9 @@ def test_patterns_nested_deep_are_read_and_those_deeper_are_refused() -> None:
     matcher.subscribe(from_pattern(pattern), "ann")
     assert matcher.match_all({"a": "x"}) == matcher.match_all({"b3": 1}) == ("ann",)
     assert to_pattern(from_pattern(pattern)) == pattern
+    with patch.object(patterns, "_criteria", wraps=patterns._criteria) as read:
+        assert to_pattern(pickle.loads(pickle.dumps(from_pattern(pattern)))) == pattern
+    assert read.call_count == 2 * (1 + 2 * 90)  # each alternative once, and once again
     for depth in (100, 1_000, 100_000):
         with pytest.raises(ValueError, match=r"field '\$or': \$or is nested 100 deep or more"):
             from_pattern(in_alternatives(depth))
