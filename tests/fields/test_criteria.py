@@ -491,15 +491,33 @@ def test_alternatives_are_given_one_by_one_and_criteria_in_criteria_have_an_end(
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_a_range_to_a_bound_of_another_type_is_another_range(first: int) -> None:
-    """A number of a type of its own may compare in a way of its own, so its range is filed elsewhere than an int's."""
-    both = [[AtLeast("f", type("Bound", (Decimal,), {})(2))], [AtLeast("f", 2)]]
+@pytest.mark.parametrize(
+    ("value", "bounds"),
+    [
+        (2, [type("Bound", (Decimal,), {})(2), 2]),
+        # On the clock of the zone it is past the first bound, and in UTC before both.
+        *[
+            (
+                datetime(2026, 1, 1, 2, 45, tzinfo=zone),
+                [datetime(2026, 1, 1, 2, 30, tzinfo=zone, fold=1), datetime(2026, 1, 1, 2, tzinfo=UTC)],
+            )
+            for zone in [type("Zone", (tzinfo,), {"utcoffset": lambda _, when: timedelta(hours=1 - when.fold)})()]
+        ],
+    ],
+)
+def test_a_range_to_a_bound_of_another_type_is_another_range(value: Any, bounds: list[Any], first: int) -> None:
+    """What is of a type of its own may compare in a way of its own, so its range is filed elsewhere than an int's. So
+    is that of a time in a zone of rules."""
+    both = [[AtLeast("f", bound)] for bound in bounds]
     matcher: FieldMatcher[str] = FieldMatcher()
     matcher.hits({})
     for rule in (both[first], both[1 - first]):
         assert matcher.subscribe(rule, "me")
         matcher.check()
-    assert {change.subscription.criteria for change in matcher.diff(FieldMatcher())} == set(map(frozenset, both))
+    assert (
+        {change.subscription.criteria for change in matcher.diff(FieldMatcher())},
+        matcher.match_all({"f": value}),
+    ) == ({*map(frozenset, both)}, ("me",))
     for rule in (both[first], both[1 - first]):
         assert matcher.unsubscribe(rule, "me")
         matcher.check()
