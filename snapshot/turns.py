@@ -55,7 +55,7 @@ class Turns:
         when that call has ended, whether it returned or raised. Without ``later`` this is a part of that call, and
         waits, but not for itself.
         """
-        lock, outer = self._own(), asked_here()
+        lock, outer = self._locks.setdefault(_process, threading.RLock()), asked_here()
         if outer is not None and (later is not None or lock._is_owned()):  # type: ignore[attr-defined]
             if later is not None:
                 outer.append(later)
@@ -68,10 +68,6 @@ class Turns:
             _inside.asked = outer
             if outer is None:
                 _answer(asked)
-
-    def _own(self) -> threading.RLock:
-        """The lock of this process."""
-        return self._locks.setdefault(_process, threading.RLock())
 
 
 def asked_here() -> list[Callable[[], object]] | None:
