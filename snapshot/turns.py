@@ -33,6 +33,7 @@ def this_process() -> object:
 def _in_child() -> None:
     global _process
     _process = object()
+    _inside.asked = None  # the call that the fork came in the middle of, in a handler perhaps, is the parent's
 
 
 os.register_at_fork(after_in_child=_in_child)

@@ -378,7 +378,8 @@ def test_a_signal_ends_a_process_that_publishes(tmp_path: Path, handler: str, on
         trie.check()
 
 
-WAITS = """
+HANDLED = {
+    "waits for no thread that waits for its own": """
 import signal, sys, threading
 from snapshot.turns import Turns
 signal.alarm(60)
@@ -392,12 +393,30 @@ def interrupted():
     other.take(list, lambda: done.append("asked"), lambda: done.append("done"))  # of a handler
 one.take(interrupted, list, None)
 sys.exit(done != ["asked", "done"])
-"""
+""",
+    "forks, and the child is in no call": """
+import os, signal, sys, snapshot
+from subtrie import SubscriptionTrie
+trie, where = SubscriptionTrie(), sys.argv[1]
+first = snapshot.Publisher(trie, where + "/first")
+first.publish()
+follower, statuses = snapshot.follow(where + "/first"), []
+def handler(*_):
+    if (child := os.fork()) == 0: os._exit(follower.poll() != first.version)
+    statuses.append(os.waitpid(child, 0)[1])
+signal.signal(signal.SIGTERM, handler)
+trie.subscribe("a", "ann")
+first.publish()
+snapshot.Publisher(trie, where + "/set", key=lambda key: signal.raise_signal(signal.SIGTERM) or key).publish()
+sys.exit(set(statuses) != {0})
+""",
+}
 
 
 @pytest.mark.once
-def test_a_handler_waits_for_no_thread_that_waits_for_its_own(tmp_path: Path) -> None:
-    assert ended(WAITS, tmp_path).returncode == 0
+@pytest.mark.parametrize("how", HANDLED)
+def test_a_handler_in_the_middle_of_a_call(tmp_path: Path, how: str) -> None:
+    assert ended(HANDLED[how], tmp_path).returncode == 0
 
 
 @pytest.mark.once
