@@ -53,8 +53,8 @@ class Turns:
         """Wait for the calls of other threads, run ``call``, and return its result.
 
         In the middle of a call of the same thread, whatever it is of, return what ``known`` does. ``later`` is called
-        when that call has ended, whether it returned or raised. Without ``later`` this is a part of that call, and
-        waits, but not for itself.
+        when that call has ended, whether it returned or raised; it notes its own errors, which are not raised there.
+        Without ``later`` this is a part of that call, and waits, but not for itself.
         """
         lock, outer = self._locks.setdefault(_process, threading.RLock()), asked_here()
         if outer is not None and (later is not None or lock._is_owned()):  # type: ignore[attr-defined]
@@ -80,7 +80,8 @@ def _answer(asked: list[Callable[[], object]]) -> None:
     """Do what handlers asked for, also if one more interrupts that."""
     while asked:
         try:
-            asked.pop(0)()
+            with contextlib.suppress(Exception):  # of another publisher, perhaps: it has been noted there
+                asked.pop(0)()
         finally:
             _answer(asked)
 

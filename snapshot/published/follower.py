@@ -26,7 +26,7 @@ class Follower:
 
     Several threads may use a follower. A child of ``fork`` may call `poll` of its copy, which no thread follows there.
     The handler of a signal may call the methods, too: in the middle of a call of the same thread they return at once,
-    and what they ask for is done when that call ends.
+    and what they ask for is done when that call ends. If that fails, `error` tells.
     """
 
     def __init__(

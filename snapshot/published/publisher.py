@@ -157,7 +157,7 @@ class Publisher:
     Several threads may use a publisher. Publishers of several processes exclude one another by the directory alone. A
     child of ``fork`` must open its own: in the child, `publish` raises RuntimeError and `close` does nothing. The
     handler of a signal may call `publish` and `close`. If it interrupts a call of the same thread, they return at once,
-    and what they ask for is done when that call ends, whether it returns or raises.
+    and what they ask for is done when that call ends, whether it returns or raises. If that fails, `error` tells.
 
     >>> import tempfile, snapshot
     >>> trie = SubscriptionTrie()

@@ -394,6 +394,18 @@ def interrupted():
 one.take(interrupted, list, None)
 sys.exit(done != ["asked", "done"])
 """,
+    "asks for what fails, which is no error of the call": """
+import signal, sys, snapshot
+from subtrie import SubscriptionTrie
+trie, where = SubscriptionTrie(), sys.argv[1]
+fenced = snapshot.Publisher(trie, where + "/other")
+snapshot.take_over(where + "/other")
+signal.signal(signal.SIGTERM, lambda *_: fenced.publish())
+trie.subscribe("a", "ann")
+publisher = snapshot.Publisher(trie, where + "/set", key=lambda key: signal.raise_signal(signal.SIGTERM) or key)
+assert publisher.publish() == publisher.version
+assert (type(fenced.error), publisher.error) == (snapshot.FencedError, None)
+""",
     "forks, and the child is in no call": """
 import os, signal, sys, snapshot
 from subtrie import SubscriptionTrie
