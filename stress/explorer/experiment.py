@@ -292,13 +292,10 @@ class _Lonely(OneThread):
     """The scheduler of a thread that is alone: whoever waits would wait for ever."""
 
     alone = True
-
-    def __init__(self, seam: Seam) -> None:
-        super().__init__(seam)
-        self._waits = 0
-        self.would_wait = False
-        self.by = MAIN
-        """Whose call is made."""
+    would_wait = False
+    by = MAIN
+    """Whose call is made."""
+    _waits = 0
 
     def caller(self) -> int:
         """As `Seam` says of `caller`."""
