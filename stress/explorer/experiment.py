@@ -135,7 +135,7 @@ class Experiment:
         try:
             if execution.cut:
                 return execution, None
-            with AccessLimit(seam, 50 * self.machine.most):
+            with AccessLimit(seam):
                 return execution, self._judge(execution)
         except Endless as endless:
             if isinstance(self.spec, Alone):
@@ -521,7 +521,7 @@ class ObjectExperiment(Experiment):
         plain.note(made)
         calls = self.scenario.at_start
         if calls:
-            with AccessLimit(self.machine.seam, 50 * self.machine.most), _Naming(self.machine.seam, maker, plain):
+            with AccessLimit(self.machine.seam), _Naming(self.machine.seam, maker, plain):
                 self.before = tuple(
                     Operation(at, "main", time, time + 1, op, args, self._call(op, args))
                     for at, (time, (op, args)) in enumerate(zip(range(-2 * len(calls), 0, 2), calls, strict=True))

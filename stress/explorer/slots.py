@@ -137,9 +137,11 @@ class Endless(BaseException):
 
 
 class AccessLimit:
-    """Limits the number of accesses within the block, where no machine is running: one more raises `Endless`."""
+    """Limits the number of accesses within the block, where no machine is running: one more raises `Endless`. A loop
+    that makes one at every turn comes to this limit before `PlainState.spin` refuses it as one that shows no access.
+    """
 
-    def __init__(self, seam: Seam, accesses: int = 50_000) -> None:
+    def __init__(self, seam: Seam, accesses: int = 200_000) -> None:
         self._seam, self._left = seam, accesses
 
     def __enter__(self) -> None:
