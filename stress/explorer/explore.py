@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import chain, islice
@@ -268,7 +269,7 @@ def _scenarios(threads: Any) -> Scenarios | None:
 
 def _name_of_fitting(factory: Callable[[], Any], calls: Sequence[Call]) -> str:
     """The name of the object's class, if these calls fit the object."""
-    made = factory()
+    made = copy_context().run(factory)  # variables that it sets are not for the next object
     refuse_misfits(made, calls)
     return type(made).__name__
 
