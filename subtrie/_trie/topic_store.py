@@ -561,12 +561,14 @@ class TopicStore(Matchable):
 
     def fork(self) -> TopicStore:
         """Return a store with the present content that can be changed independently of this one, and has the same
-        limits. O(1), lock-free; of a snapshot, as `approximate_len`. A fork of a snapshot lives on: values go on to
-        age."""
+        limits. O(1), lock-free; of a snapshot with `max_topics`, as `len`. A fork of a snapshot lives on: values go on
+        to age."""
         before = read(self._tally)
         root = fork_root(self._root)
         other = self._with_content(root, taken_over(self._tally, before))
-        left = (self.max_topics or 0) - self.approximate_len() if self._room is None else self._room.load()
+        left = 0 if self._room is None else self._room.load()
+        if self._room is None and self.max_topics is not None:  # of a snapshot
+            left = self.max_topics - length(self._tally, lambda: filter_count(_frozen(self)))
         other._room = AtomicReference(left)
         other._ahead = AtomicReference(time() - monotonic() if self._ahead is None else self._ahead.load())
         return other
