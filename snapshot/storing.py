@@ -57,12 +57,14 @@ class Storing:
         Raises:
             TypeError: it has none.
         """
-        is_string = isinstance(subscriber, str)
-        if is_string and self.integers is not True and not (has_surrogates(subscriber) or subscriber.startswith(MARK)):
+        if (
+            isinstance(subscriber, str)
+            and self.integers is not True
+            and not (has_surrogates(subscriber) or subscriber.startswith(MARK))
+        ):
             self.integers = False
             return str.__str__(subscriber)
-        is_integer = isinstance(subscriber, int) and not isinstance(subscriber, bool)
-        if is_integer and self.integers is not False:
+        if isinstance(subscriber, int) and not isinstance(subscriber, bool) and self.integers is not False:
             with contextlib.suppress(ValueError):  # of thousands of digits, which Python does not write
                 text, self.integers = int.__repr__(subscriber), True
                 return text

@@ -62,7 +62,6 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
     directory = open_directory(where, storage)
     (trie, there), version = whole(directory, lambda *read: (rebuild(*read), Directory.parts(*read).full))
     store, number = directory.store, version.version
-    record = record_name(number)
     is_older = there == version and version.json_options is not None  # a record stays: later versions may begin with it
     if there.version == number and there.full is not None and not is_older:
         log_full(store, version, there.full)
@@ -73,7 +72,7 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
         (rows, _), size, digest = store.produce(name, lambda path: write_set(cut, path, integers=version.integers))
         file = DataFile(name, rows, size, digest)
         text, _ = sealed(dataclasses.replace(version, full=file))
-        store.create(record, text, f"{FULL}/.{number:020}.c.{uuid.uuid4().hex}.json")
+        store.create(record_name(number), text, f"{FULL}/.{number:020}.c.{uuid.uuid4().hex}.json")
     except FileExistsError:  # another process was quicker
         store.remove(name)
     except FileNotFoundError:  # retention has removed the version, and the file with it

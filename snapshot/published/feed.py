@@ -104,8 +104,7 @@ def read_feed(store: Store, version: Version, columns: Sequence[str] | None = No
     content, names = read_whole(store, file), columns or feed_schema().names
     try:
         rows: pa.Table = current(extra("pyarrow.parquet").ParquetFile(content).read(names), version.json_options)
-        unknown = set(rows.column(KIND).unique().to_pylist()).difference((INSERT, DELETE, BEFORE, AFTER))
-        if unknown:
+        if unknown := set(rows.column(KIND).unique().to_pylist()).difference((INSERT, DELETE, BEFORE, AFTER)):
             raise ValueError(f"a change of type {unknown.pop()!r}")
     except (ValueError, TypeError, KeyError, OSError, extra("pyarrow").ArrowException) as error:
         raise _not_a_feed(store, file, error) from error
