@@ -46,6 +46,16 @@ def current(rows: Any, json_options: Collection[str] | None, *, tags: bool = Tru
     return rows.append_column(TYPES, pa.array(types, pa.string()))
 
 
+def untagged_integers(rows: Any) -> Any:
+    """The rows of a feed of integers, each with its one text: version 0.3.0 tagged those beyond 64 bits in feeds alone,
+    and feeds are merged by texts."""
+    plain = [
+        Storing(True, tags=True).subscriber(untagged(text[1:])) if text[:1] == MARK else text
+        for text in rows.column("subscriber").to_pylist()
+    ]
+    return rows.set_column(rows.schema.get_field_index("subscriber"), "subscriber", [plain])
+
+
 def _texts(pairs: Pairs, json_options: Collection[str], tags: bool) -> Texts:
     """The texts of options and of their types."""
     texts, values = dict(zip(*pairs, strict=True)), dict[str, Any]()

@@ -16,7 +16,7 @@ from snapshot.build import Columns, RowReader
 from snapshot.columns import BATCH_ROWS, Cut, Row, batches_of, stored_schema
 from snapshot.file_metadata import FileMetadata
 from snapshot.merging import AFTER, BEFORE, DELETE, INSERT, KIND, merged, of_kind, there_after
-from snapshot.older import current
+from snapshot.older import current, untagged_integers
 from snapshot.option_maps import TYPES
 from snapshot.published.directory import Directory, read_whole
 from snapshot.published.errors import DamagedError
@@ -104,6 +104,7 @@ def read_feed(store: Store, version: Version, columns: Sequence[str] | None = No
     content, names = read_whole(store, file), columns or feed_schema().names
     try:
         rows: pa.Table = current(extra("pyarrow.parquet").ParquetFile(content).read(names), version.json_options)
+        rows = untagged_integers(rows) if version.integers and "subscriber" in names else rows
         if unknown := set(rows.column(KIND).unique().to_pylist()).difference((INSERT, DELETE, BEFORE, AFTER)):
             raise ValueError(f"a change of type {unknown.pop()!r}")
     except (ValueError, TypeError, KeyError, OSError, extra("pyarrow").ArrowException) as error:

@@ -34,13 +34,13 @@ def trie_of(*subscriptions: tuple[Any, ...], dialect: Dialect = AMQP, **options:
 
 
 def published(
-    where: str | os.PathLike[str], versions: int = 3, **options: Any
+    where: str | os.PathLike[str], versions: int = 3, *, name: Callable[[int], Any] = "s{}".format, **options: Any
 ) -> tuple[SubscriptionTrie, snapshot.Publisher]:
     """Publish so many versions, each with one subscription more than the one before."""
     trie = SubscriptionTrie()
     publisher = snapshot.Publisher(trie, where, **options)
     for number in range(versions):
-        trie.subscribe(f"a.{number}", f"s{number}", level=number, note=f"n{number}")
+        trie.subscribe(f"a.{number}", name(number), level=number, note=f"n{number}")
         publisher.publish()
     return trie, publisher
 
