@@ -660,8 +660,7 @@ class TestCompact:
             return made
 
         monkeypatch.setattr(of, name, slowly)
-        assert snapshot.compact(tmp_path) == publisher.version
-        assert snapshot.restore(tmp_path) == trie
+        assert (snapshot.compact(tmp_path), snapshot.restore(tmp_path)) == (publisher.version, trie)
 
     def test_lets_a_take_over_begin_there_that_could_not_begin_before(self, tmp_path: Path) -> None:
         trie, _ = published(tmp_path, 6)
