@@ -250,7 +250,7 @@ class Sharing(Undo):
         return place
 
     def _use_foreign(self, owner: Any, changes: bool) -> None:
-        is_buffer = is_a(owner, io.BufferedIOBase)  # it has a lock of its own, also while it calls a stream in Python
+        is_buffer = is_a(owner, _BUFFERS)  # it has a lock of its own, also while it calls a stream in Python
         if any(
             (is_buffer and not is_of_c(type(each))) or (type(each) is _REENTRANT and is_of_c(type(owner)))
             for each in gc.get_referents(owner)
@@ -298,6 +298,7 @@ BOUND: Final = (type(len), type(object().__str__), type(array.array("b").extend)
 ASKING: Final = type(iter(int, 1))
 """The iterator that asks a function."""
 _REENTRANT: Final = LOCKS[1]
+_BUFFERS: Final = (io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.BufferedRWPair)
 _PASSED: Final = Place(None, "")
 _NUMBERS: Final[Any] = random.random.__self__  # type: ignore[attr-defined]
 """The random numbers of the library's own, which are nobody's state: a call of them is no step."""
