@@ -47,13 +47,16 @@ def current(rows: Any, json_options: Collection[str] | None, *, tags: bool = Tru
 
 
 def untagged_integers(rows: Any) -> Any:
-    """The rows of a feed of integers, each with its one text: version 0.3.0 tagged those beyond 64 bits in feeds alone,
-    and feeds are merged by texts."""
-    plain = [
-        Storing(True, tags=True).subscriber(untagged(text[1:])) if text[:1] == MARK else text
-        for text in rows.column("subscriber").to_pylist()
-    ]
-    return rows.set_column(rows.schema.get_field_index("subscriber"), "subscriber", [plain])
+    """The rows of a feed of integers, each with its one text: those beyond 64 bits were tagged in feeds, which
+    are merged by texts."""
+    pc, texts, storing = extra("pyarrow.compute"), rows.column("subscriber"), Storing(True, tags=True)
+    if not pc.any(pc.starts_with(texts, MARK)).as_py():
+        return rows
+    return rows.set_column(
+        rows.schema.get_field_index("subscriber"),
+        "subscriber",
+        [[storing.subscriber(untagged(text[1:])) if text[:1] == MARK else text for text in texts.to_pylist()]],
+    )
 
 
 def _texts(pairs: Pairs, json_options: Collection[str], tags: bool) -> Texts:

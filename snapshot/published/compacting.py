@@ -16,7 +16,7 @@ from typing import Any
 from snapshot.columns import Cut
 from snapshot.parquet import write_set
 from snapshot.published.delta import log_full
-from snapshot.published.directory import Directory, open_directory
+from snapshot.published.directory import open_directory
 from snapshot.published.manifest import FULL, DataFile, data_name, record_name, sealed
 from snapshot.published.restoring import rebuild, whole
 
@@ -60,7 +60,7 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
     (2, 2)
     """
     directory = open_directory(where, storage)
-    (trie, there), version = whole(directory, lambda *read: (rebuild(*read), Directory.parts(*read).full))
+    (trie, there), version = whole(directory, lambda of, version: (rebuild(of, version), of.parts(version).full))
     store, number = directory.store, version.version
     is_older = there == version and version.json_options is not None  # a record stays: later versions may begin with it
     if there.version == number and there.full is not None and not is_older:
@@ -71,8 +71,11 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
     try:
         (rows, _), size, digest = store.produce(name, lambda path: write_set(cut, path, integers=version.integers))
         file = DataFile(name, rows, size, digest)
-        text, _ = sealed(dataclasses.replace(version, full=file))
-        store.create(record_name(number), text, f"{FULL}/.{number:020}.c.{uuid.uuid4().hex}.json")
+        store.create(
+            record_name(number),
+            sealed(dataclasses.replace(version, full=file))[0],
+            f"{FULL}/.{number:020}.c.{uuid.uuid4().hex}.json",
+        )
     except FileExistsError:  # another process was quicker
         store.remove(name)
     except FileNotFoundError:  # retention has removed the version, and the file with it

@@ -138,8 +138,11 @@ class Copy:
             self._directory.look_ahead(self.seen.version, newest or 0)
             following = self._directory.get(self.seen.version + 1)
             # In an object store, a request may come so late that its number is free again, as are those before it.
-            is_first = newest is not None or self._directory.store.is_local
-            if following is not None and following.follows(self.seen) and (is_first or self._is_kept()):
+            if (
+                following is not None
+                and following.follows(self.seen)
+                and (newest is not None or self._directory.store.is_local or self._is_kept())
+            ):
                 self._advance(following)
             elif not self._is_kept():
                 self.resynchronise()

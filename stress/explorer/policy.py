@@ -147,7 +147,9 @@ def remember(table: ByIdentity[V], of: Any, value: V) -> V:
 
 
 class Refused(BaseException):
-    """The object does something that cannot be explored. What was `told` last is kept: the object may catch it."""
+    """The object does something that cannot be explored. What was `told` last is kept: the object may catch it. One
+    exploration runs at a time, and its threads take turns, so no two write it at once.
+    """
 
     told: ClassVar[str] = ""
 

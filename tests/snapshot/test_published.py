@@ -675,7 +675,7 @@ class TestCompact:
 def test_directories_of_earlier_versions_are_read_and_continued(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of format 2; and of 0.3.0, which tagged integers beyond 64 bits in feeds, and so would not find them again."""
+    """Of format 2; and those that tagged integers beyond 64 bits in feeds, which would not be found again."""
     with monkeypatch.context() as patch:
         patch.setattr(manifest, "FORMAT", 2)
         patch.setattr(
