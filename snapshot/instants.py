@@ -80,7 +80,7 @@ def parts_of(directory: Directory, version: Version) -> tuple[list[Part], Flags]
         for first in range(0, max(1, file.num_row_groups), PART_GROUPS):
             groups = list(range(first, min(first + PART_GROUPS, file.num_row_groups)))
             if feeds:
-                rows = current(file.read_row_groups(groups, columns=JOINED), full.json_options)
+                rows = current(file.read_row_groups(groups, columns=JOINED, use_threads=False), full.json_options)
                 there[start : start + len(rows)] = pc.invert(pc.is_in(name_texts(rows, queues), value_set=names))
             end = start + sum(file.metadata.row_group(group).num_rows for group in groups)
             parts.append(Part(version, full, groups, there[start:end], []))
@@ -101,7 +101,7 @@ def rows_of(store: Store, part: Part) -> Iterator[pa.Table]:
     pa, start = extra("pyarrow"), 0
     assert part.full.full is not None
     with parquet_file(store, part.full.full.path) as file:
-        for batch in file.iter_batches(BATCH_ROWS, row_groups=part.groups):
+        for batch in file.iter_batches(BATCH_ROWS, row_groups=part.groups, use_threads=False):
             there = pa.array(part.there[start : start + len(batch)])
             start += len(batch)
             yield pa.Table.from_batches([current(batch, part.full.json_options).filter(there)])

@@ -329,7 +329,7 @@ def _parquet(content: Any) -> Any:
     pq = extra("pyarrow.parquet")
     metadata = pq.read_metadata(content)
     options = {"page_checksum_verification": True, "metadata": metadata, "read_dictionary": _texts_of(metadata)}
-    return pq.ParquetFile(content, **options)
+    return pq.ParquetFile(content, pre_buffer=False, **options)
 
 
 def _texts_of(metadata: Any) -> list[str]:
@@ -344,7 +344,7 @@ def _batches(file: Any) -> Iterator[Any]:
     """The rows in batches. A batch never spans two written ones, since memory may have room for only one of them."""
     there = [name for name in USED if name in file.schema_arrow.names]
     for group in range(file.num_row_groups):
-        yield from file.iter_batches(BATCH_ROWS, row_groups=[group], columns=there)
+        yield from file.iter_batches(BATCH_ROWS, row_groups=[group], columns=there, use_threads=False)
 
 
 def _stream(location: Location, paths: list[str]) -> Any:

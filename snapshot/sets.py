@@ -24,7 +24,7 @@ from snapshot.option_maps import TYPES
 from snapshot.option_numbers import OptionMap, numbered
 from snapshot.published import Directory, HistoryError, NotPublishedError, Version, open_directory
 from snapshot.published.directory import read_whole
-from snapshot.published.feed import read_feed
+from snapshot.published.feed import parquet_file, read_feed, whole_table
 from snapshot.published.manifest import DataFile, Mark
 from snapshot.sparks import frame_of, is_remote, struct_of
 from snapshot.texts import Key, SubscriberKeys
@@ -180,7 +180,7 @@ def _built(directory: Directory, version: Version) -> HeldSet:
     pa, pc, queues = extra("pyarrow"), extra("pyarrow.compute"), version.dialect.queue_groups
     full, later = directory.parts(version)
     assert full.full is not None
-    rows = extra("pyarrow.parquet").ParquetFile(read_whole(directory.store, full.full)).read([*JOINED, TYPES])
+    rows = whole_table(read_whole(directory.store, full.full), [*JOINED, TYPES])
     rows = current(rows, full.json_options).select(JOINED)
     if later:
         changes = merged(_changes(directory, later), queues)
@@ -212,11 +212,12 @@ class PublishedSet:
         full = self._directory.parts(self._version).full.full
         assert full is not None
         known: tuple[OptionMap, ...] = ()
-        with self._directory.store.open(full.path) as opened:
-            file = extra("pyarrow.parquet").ParquetFile(opened)
+        with parquet_file(self._directory.store, full.path) as file:
             groups = file.num_row_groups
             for group in range(0, groups, -(-groups // GROUPS_SEEN) or 1):  # of all the file, whose rows are sorted
-                rows = file.iter_batches(OPTIONS_SEEN // GROUPS_SEEN, row_groups=[group], columns=["options"])
+                rows = file.iter_batches(
+                    OPTIONS_SEEN // GROUPS_SEEN, row_groups=[group], columns=["options"], use_threads=False
+                )
                 known = numbered(next(rows).column("options"), known)[1]
         return known
 

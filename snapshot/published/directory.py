@@ -14,7 +14,6 @@ import datetime
 import errno
 import functools
 import hashlib
-import io
 import itertools
 import math
 import os
@@ -454,7 +453,7 @@ def _number_of(listed: dict[str, Any]) -> int | None:
 # A file is read only if its bytes are those that the manifest names.
 
 
-def read_whole(store: Store, file: DataFile) -> io.BytesIO:
+def read_whole(store: Store, file: DataFile) -> bytes:
     """The bytes of a file.
 
     Raises:
@@ -464,7 +463,7 @@ def read_whole(store: Store, file: DataFile) -> io.BytesIO:
     content = store.read(file.path, file.bytes)
     if len(content) != file.bytes or hashlib.sha256(content).hexdigest() != file.sha256:
         raise _damaged(store, file)
-    return io.BytesIO(content)
+    return content
 
 
 def require_whole(store: Store, file: DataFile) -> None:

@@ -103,7 +103,7 @@ def read_feed(store: Store, version: Version, columns: Sequence[str] | None = No
     assert file is not None
     content, names = read_whole(store, file), columns or feed_schema().names
     try:
-        rows: pa.Table = current(extra("pyarrow.parquet").ParquetFile(content).read(names), version.json_options)
+        rows: pa.Table = current(whole_table(content, names), version.json_options)
         rows = untagged_integers(rows) if version.integers and "subscriber" in names else rows
         if unknown := set(rows.column(KIND).unique().to_pylist()).difference((INSERT, DELETE, BEFORE, AFTER)):
             raise ValueError(f"a change of type {unknown.pop()!r}")
@@ -112,11 +112,20 @@ def read_feed(store: Store, version: Version, columns: Sequence[str] | None = No
     return rows.select([name for name in names if name in rows.schema.names])
 
 
+# No thread of Arrow's reads what Python holds. It would let go of it some time after the call that waited for it, for
+# which it needs the interpreter: at the end of the program this aborts the process, or waits for ever.
+
+
+def whole_table(content: bytes, columns: Sequence[str]) -> pa.Table:
+    """Some columns of a Parquet file in memory."""
+    return extra("pyarrow.parquet").ParquetFile(extra("pyarrow").py_buffer(content)).read(columns, use_threads=False)
+
+
 @contextmanager
 def parquet_file(store: Store, name: str) -> Iterator[Any]:
-    """Open a Parquet file that was compared with its digest before."""
+    """Open a Parquet file that was compared with its digest before, for reads with ``use_threads=False``."""
     with store.open(name) as opened:
-        yield extra("pyarrow.parquet").ParquetFile(opened, page_checksum_verification=True)
+        yield extra("pyarrow.parquet").ParquetFile(opened, page_checksum_verification=True, pre_buffer=False)
 
 
 def apply_feed(trie: SubscriptionTrie, directory: Directory, *versions: Version) -> None:

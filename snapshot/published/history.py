@@ -91,7 +91,7 @@ def changes_in(store: Store, version: Version) -> Iterator[pa.Table]:
     assert version.full is not None
     require_whole(store, version.full)
     with parquet_file(store, version.full.path) as file:
-        for batch in file.iter_batches(BATCH_ROWS):
+        for batch in file.iter_batches(BATCH_ROWS, use_threads=False):
             yield as_inserts(current(batch, version.json_options), version)
 
 

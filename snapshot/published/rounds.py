@@ -31,8 +31,8 @@ _begun: weakref.WeakSet[Rounds] = weakref.WeakSet()
 
 @atexit.register
 def _end_all() -> None:
-    """Let all threads end before the interpreter does: Arrow would wait for ever for what one of them was reading. One
-    that hangs, since a disk does, is waited for as long as a pause may be."""
+    """Let all threads end before the interpreter does: one that is in Arrow then would abort the process. One that
+    hangs, since a disk does, is waited for as long as a pause may be."""
     for rounds in list(_begun):
         rounds.stop.set()
     for rounds in list(_begun):
