@@ -51,9 +51,12 @@ NO_FREE_THREADED = (
 NOTHING_TO_RUN = 5
 """What pytest answers where no test is selected, as of a folder whose slow tests say the same everywhere."""
 LAST_LINES = 100
-MINUTES = {"quick": (10, 16), "rest": (20, 30)}
+MINUTES = {"quick": (8, 12), "rest": (20, 30)}
 """About what the checks take on two cores: on one interpreter, and with a free-threaded one."""
-LEFT_OUT = "== Left out: slow tests, more examples, Spark, and the pages. `make test-all` runs these."
+LEFT_OUT = (
+    "== Left out: slow tests, more examples, Spark, the pages, and on a free-threaded build what is no matter of "
+    "threads above the tries. `make test-all` runs these."
+)
 NEVER_HERE = (
     "== Left out: tests that start clusters (`make stress`) or brokers (`make test-brokers`), other releases of Spark "
     "(`make test-sparks`), sanitizers (`make races`, `make sanitize`), and long campaigns (`make stress`, `make soak`)."
@@ -114,7 +117,7 @@ def quick(python: str) -> list[Part]:
         built_with(python),
         *gil,
         tests("free-threaded-core", "compiled", CORE, f"{QUICK} and {MORE}"),
-        tests("free-threaded-threads", "compiled", [" ".join(STRESS + OUTSIDE)], f"{QUICK} and {MORE} and {THREADS}"),
+        tests("free-threaded-threads", "compiled", STRESS + OUTSIDE, f"{QUICK} and {MORE} and {THREADS}"),
     ]
 
 

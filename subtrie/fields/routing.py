@@ -161,7 +161,12 @@ class RoutingMatcher:
         return self._fields.unsubscribe_all(subscriber)
 
     def clear(self) -> None:
-        """Remove everything, at one instant. O(1)."""
+        """Remove everything, at one instant. O(1).
+
+        >>> matcher = RoutingMatcher()
+        >>> matcher.subscribe("a", [], 1), matcher.clear(), matcher.match("a", {})
+        (True, None, ())
+        """
         self._fields.clear()
 
     # ------------------------------------------------------------------------------------------------------ to match
