@@ -387,6 +387,7 @@ print(loaded, peak() - before)
 
 
 @pytest.mark.once  # what Arrow unpacks
+@pytest.mark.slow("unpacks 600 MB of text")
 @pytest.mark.parametrize("column", ["filter", "subscriber", "options"])
 def test_a_text_that_stands_in_many_rows_is_in_memory_once(tmp_path: Path, column: str) -> None:
     """Nothing promises how long the texts of others' files are."""
