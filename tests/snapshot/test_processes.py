@@ -546,7 +546,7 @@ def test_the_last_changes_are_published_at_the_end(tmp_path: Path, end: str) -> 
 
 ENDS = {
     "while the threads publish and follow": "",
-    # What they have read they let go after the call that waited for them, and need the interpreter for that.
+    # Threads of Arrow's let go of what they have read after the call that waited for them, and need the interpreter.
     "and Arrow has begun no threads": """
 import subprocess
 tasks = "/proc/self/task"
