@@ -92,11 +92,9 @@ def write_set(
         if rows is None or not tags or isinstance(error, OSError | MemoryError):
             raise  # otherwise it is of a value or a key function, and `rows` sets the subscription aside
     storing = Storing(integers, tags=tags)
-    with _written(path) as out:
-        given = _rows_of(cut, storing, key) if rows is None else rows(storing)
-        out.add(with_types(batch, [row[3] for row in some]) for some, batch in batches_of(given, cut))
-        out.finish(FileMetadata(cut.trie.dialect, storing.integers is True, out.rows, cut.limits))
-    return out.rows, storing.integers
+    given = _rows_of(cut, storing, key) if rows is None else rows(storing)
+    batches = (with_types(batch, [row[3] for row in some]) for some, batch in batches_of(given, cut))
+    return _written(path, cut, batches, lambda rows: storing.integers)
 
 
 def _write_plain(cut: Cut, path: Path, key: Key | None) -> tuple[int, bool | None]:
@@ -107,13 +105,14 @@ def _write_plain(cut: Cut, path: Path, key: Key | None) -> tuple[int, bool | Non
         ValueError: the same; or two subscribers have the same key.
     """
     keys = _Faithful(key)
-    with _written(path) as out:
-        out.add(_typed(batch, keys) for batch in set_batches(cut, keys))
-        kinds = STRINGS if keys.is_given and out.rows else keys.kinds & ~INTEGER_TEXTS
+
+    def integers(rows: int) -> bool | None:
+        kinds = STRINGS if keys.is_given and rows else keys.kinds & ~INTEGER_TEXTS
         if kinds not in (0, STRINGS, INTEGERS):
             raise ValueError("subscribers of several types")
-        out.finish(FileMetadata(cut.trie.dialect, kinds == INTEGERS, out.rows, cut.limits))
-    return out.rows, kinds == INTEGERS if kinds else None
+        return kinds == INTEGERS if kinds else None
+
+    return _written(path, cut, (_typed(batch, keys) for batch in set_batches(cut, keys)), integers)
 
 
 class _Faithful(SubscriberKeys):
@@ -161,36 +160,29 @@ def _rows_of(cut: Cut, storing: Storing, key: Key | None) -> Iterator[Row]:
                 raise type(error)(f"{error}, in {held!r}") from error
 
 
-class _Written:
-    """A file that is being written."""
+def _written(
+    path: Path, cut: Cut, batches: Iterable[pa.RecordBatch], integers: Callable[[int], bool | None]
+) -> tuple[int, bool | None]:
+    """Write rows, sorted, into a file, which appears at the end if there was no error. Return as `write_set` does.
 
-    def __init__(self, writer: Any) -> None:
-        self._writer = writer
-        self._digest = Digest()
-        self.rows = 0
-
-    def add(self, batches: Iterable[pa.RecordBatch]) -> None:
-        """Write rows, sorted."""
-        for batch in _sorted(batches):
-            self.rows += len(batch)
-            self._digest.note(batch)
-            self._writer.write_batch(batch)
-
-    def finish(self, metadata: FileMetadata) -> None:
-        """Write the metadata, after the last row."""
-        text = metadata.to_json().encode()
-        self._writer.add_key_value_metadata({METADATA_KEY: text, DIGEST_KEY: self._digest.text(text)})
-
-
-@contextmanager
-def _written(path: Path) -> Iterator[_Written]:
-    """Write a file, which appears at the end if there was no error."""
-    pq = extra("pyarrow.parquet")
+    Args:
+        integers: tells, after the last row, whether subscribers are integers; it gets the number of rows.
+    """
     with (
         replaced_whole(location_of(path)) as stream,
-        pq.ParquetWriter(stream, stored_schema(), compression="zstd", write_page_checksum=True) as writer,
+        extra("pyarrow.parquet").ParquetWriter(
+            stream, stored_schema(), compression="zstd", write_page_checksum=True
+        ) as writer,
     ):
-        yield _Written(writer)
+        digest, rows = Digest(), 0
+        for batch in _sorted(batches):
+            rows += len(batch)
+            digest.note(batch)
+            writer.write_batch(batch)
+        found = integers(rows)
+        text = FileMetadata(cut.trie.dialect, found is True, rows, cut.limits).to_json().encode()
+        writer.add_key_value_metadata({METADATA_KEY: text, DIGEST_KEY: digest.text(text)})
+    return rows, found
 
 
 def _sorted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
