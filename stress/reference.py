@@ -82,6 +82,12 @@ def spec_at(reference: str, options: Mapping[str, Any]) -> Spec:
 
     Raises:
         ValueError: there is no such specification.
+
+    >>> from types import SimpleNamespace
+    >>> from stress import Counter, Register
+    >>> sys.modules["mine"] = SimpleNamespace(CALLS=[SimpleNamespace(spec=Counter()), Register])
+    >>> type(spec_at("mine:CALLS", {})).__name__
+    'Counter'
     """
     found = found_at(reference)
     if isinstance(found, (list, tuple)) and found:

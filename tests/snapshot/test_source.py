@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import snapshot
@@ -204,6 +204,7 @@ def test_every_set_of_options_is_honoured_or_refused_by_every_reader() -> None:
     assert wrong == []
 
 
+@example(str(2**63))
 @given(
     st.text(max_size=6) | st.text("0123456789", max_size=25) | st.sampled_from(["true", "FALSE", "1_0", "-0", "٣", "²"])
 )

@@ -196,6 +196,8 @@ def test_nodes_are_counted() -> None:
     for filter, left in (("a.*", 3), ("a.b", 2)):
         trie.unsubscribe(filter, 1)
         assert trie.stats()["nodes"] == left
+    trie.subscribe_many((f"w{number}", 1) for number in range(100))
+    assert trie.stats()["nodes"] >= 2 + 100 + 2  # one I-node has no room for so many branches
 
 
 class TestCtrlC:
