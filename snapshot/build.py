@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from snapshot._extras import extra
 from snapshot.dialect_fields import KNOWN
 from snapshot.file_metadata import FileMetadata
-from snapshot.option_maps import TYPES, OptionReader
+from snapshot.option_maps import TYPES, options_in
 from snapshot.sparks import table_from
 from snapshot.storing import JSON, QUEUE, subscriber_of, types_text
 from snapshot.text_columns import as_text, distinct_in, expanded, pieces, require_sound, shared_strings_in, text_column
@@ -133,7 +133,8 @@ class RowReader:
 
     def __init__(self, meaning: FileMetadata, *, own: bool) -> None:
         self._meaning = meaning
-        self._options = OptionReader(types_text(dict.fromkeys(meaning.json_options or (), JSON)), own=own)
+        self._types = types_text(dict.fromkeys(meaning.json_options or (), JSON))
+        self._own = own
 
     def read(self, batch: pa.RecordBatch, first: int = 0) -> Columns:
         """The rows of a batch.
@@ -148,7 +149,7 @@ class RowReader:
         subscribers, rows = distinct_in(text_column(batch, "subscriber", first))
         options: list[dict[str, Any] | None] = [None] * len(batch)
         if "options" in batch.schema.names:
-            options = self._options.read(batch, first)
+            options = options_in(batch, first, self._types, own=self._own)
         has_tags = self._meaning.tags and any(text.startswith(MARK) for text in subscribers)
         plain = not (self._meaning.integer_subscribers or has_tags)
         known: list[Any] = subscribers if plain else self._subscribers(subscribers, rows, first)

@@ -16,63 +16,40 @@ from subtrie.columns import RowError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST_SHARED = 4096
-"""How many different maps batches share. Most sets have few; a row with a map of its own takes 200 bytes more."""
-
 TYPES = "types"
 """The column of types."""
 
-Options = dict[str, Any]
 Pairs = tuple[tuple[str, ...], tuple[str | None, ...]]
 """The names and the texts of a row's options."""
 
 
-class OptionReader:
-    """Reads the options of one batch after another.
+def options_in(batch: pa.RecordBatch, first: int, types: str, *, own: bool = False) -> list[dict[str, Any] | None]:
+    """The options of each row, None for no options. Rows with equal options share one dictionary.
 
     Args:
+        batch: has the column ``options``, and perhaps that of their types.
+        first: the number of the first row, for errors.
         types: the types of options in rows that do not say them.
         own: whether the rows come from an export, in which options are never null.
+
+    Raises:
+        ValueError: the column does not hold maps of text. Or, naming the row: a forbidden null, an option without a
+            name or twice in a row, or a text that is not JSON.
     """
-
-    def __init__(self, types: str, *, own: bool = False) -> None:
-        self._types = types
-        self._own = own
-        self._shared: dict[tuple[Pairs, str], Options] = {}
-
-    def read(self, batch: pa.RecordBatch, first: int) -> list[Options | None]:
-        """The options of each row, None for no options. Rows with equal options may share one dictionary.
-
-        Args:
-            batch: has the column ``options``, and perhaps that of their types.
-            first: the number of the first row, for errors.
-
-        Raises:
-            ValueError: the column does not hold maps of text. Or, naming the row: a forbidden null, an option without a
-                name or twice in a row, or a text that is not JSON.
-        """
-        column = batch.column("options")
-        if self._own and column.null_count:
-            raise RowError(first + first_null(column), "options are null")
-        types = batch.column(TYPES) if TYPES in batch.schema.names else None
-        has_types = types is not None and types.null_count < len(batch)
-        maps = maps_of(column, as_text(types, TYPES) if has_types else None, first)
-        held: list[Options | None] = []
-        for number in range(len(maps.texts)):
-            try:
-                types = maps.types_of(number)
-                held.append(self._of(maps.pairs(number), self._types if types is None else types))
-            except ValueError as error:
-                raise RowError(first + maps.numbers.index(number), str(error)) from error
-        return expanded(held, maps.numbers)
-
-    def _of(self, pairs: Pairs, types: str) -> Options | None:
-        held = self._shared.get((pairs, types))
-        if held is None:
-            held = options_of(*pairs, types)
-            if len(self._shared) < MOST_SHARED:
-                self._shared[pairs, types] = held
-        return held or None
+    column = batch.column("options")
+    if own and column.null_count:
+        raise RowError(first + first_null(column), "options are null")
+    given = batch.column(TYPES) if TYPES in batch.schema.names else None
+    has_types = given is not None and given.null_count < len(batch)
+    maps = maps_of(column, as_text(given, TYPES) if has_types else None, first)
+    held: list[dict[str, Any] | None] = []
+    for number in range(len(maps.texts)):
+        try:
+            said = maps.types_of(number)
+            held.append(options_of(*maps.pairs(number), types if said is None else said) or None)
+        except ValueError as error:
+            raise RowError(first + maps.numbers.index(number), str(error)) from error
+    return expanded(held, maps.numbers)
 
 
 class Maps(NamedTuple):

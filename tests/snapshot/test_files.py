@@ -299,7 +299,7 @@ def test_options_that_an_earlier_version_wrote_are_converted_each_by_itself(
 ) -> None:
     """A text may be no JSON, and no tagged one, in a row that only names what was there."""
     rows = pa.record_batch({"options": pa.array([list(written.items())], pa.map_(pa.string(), pa.string()))})
-    assert option_maps.OptionReader("{}").read(older.current(rows, ["n"], tags=tags), 0) == [meant]
+    assert option_maps.options_in(older.current(rows, ["n"], tags=tags), 0, "{}") == [meant]
 
 
 def test_columns_of_others_need_no_metadata(path: Path) -> None:
