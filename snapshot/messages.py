@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
 from snapshot.held_sets import JOINED
@@ -11,7 +11,6 @@ from snapshot.held_sets import JOINED
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-Mode = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 MODES = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
 TOPIC_ERROR = "_topic_error"
 """The column that says what is wrong with a topic, in a result that keeps bad topics."""
