@@ -60,15 +60,13 @@ def from_arrow(data: Any, dialect: Dialect | None = None, *, exact: bool = False
     >>> sorted(from_arrow(table, AMQP).match("a.x"))
     ['alice']
     """
-    building: Building | None = None
+    building = None if dialect is None else Building(_of_texts(dialect), exact=exact)
     for batch in _reader(data):
         if len(batch):
-            building = building or Building(_of_texts(dialect or _named_in(batch)), exact=exact)
+            building = building or Building(_of_texts(_named_in(batch)), exact=exact)
             building.add(batch)
     if building is None:
-        if dialect is None:
-            raise ValueError("no rows, so none names the dialect: give dialect=, such as dialect=AMQP")
-        building = Building(_of_texts(dialect), exact=exact)
+        raise ValueError("no rows, so none names the dialect: give dialect=, such as dialect=AMQP")
     return building.finished()
 
 
