@@ -12,7 +12,7 @@ import json
 import os
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from snapshot._extras import extra
@@ -87,33 +87,20 @@ def match_stream(
     kept.prepare(("",))
     alone = newest.sent(spark)
     assert isinstance(alone, PublishedVersion)
-    return by_trie(seen, _Recorded(directory.store.uri, kept.uri, alone.mark), newest.options())
+    return by_trie(seen, partial(_set_of_task, directory.store.uri, kept.uri, alone.mark), newest.options())
 
 
-@dataclass(frozen=True)
-class _Recorded:
-    """The function that a task calls to get the set that its messages are matched with.
+def _set_of_task(where: str, record: str, alone: Mark) -> tuple[SentSet, int]:
+    """The set that the messages of this worker's task are matched with, and its version.
 
     Args:
         alone: the version, if there is no query, since the data frame is not a stream.
     """
-
-    where: str
-    record: str
-    alone: Mark
-
-    def __call__(self) -> tuple[SentSet, int]:
-        task = _task()
-        mark = self.alone if task is None else recorded(self.where, store_of(self.record), *task)
-        return PublishedVersion(self.where, mark), mark.version
-
-
-def _task() -> tuple[str, int] | None:
-    """The query and micro-batch of this worker's task."""
     context = extra("pyspark").TaskContext.get()
     query = context and context.getLocalProperty("sql.streaming.queryId")
     batch = context and context.getLocalProperty("streaming.sql.batchId")
-    return (query, int(batch)) if query and batch else None
+    mark = recorded(where, store_of(record), query, int(batch)) if query and batch else alone
+    return PublishedVersion(where, mark), mark.version
 
 
 def recorded(where: str, record: Store, query: str, batch: int) -> Mark:
