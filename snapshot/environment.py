@@ -20,8 +20,11 @@ class WorkersError(RuntimeError):
     """Spark's Python workers cannot run this package; the message says why, and what to do."""
 
 
-_asked: dict[str, str | None] = {}
-"""Applications whose workers were asked, with what they lack."""
+Answer = tuple[str, str, str] | str
+"""A worker's interpreter, its version and what it lacks; or why it could not answer."""
+
+_asked: dict[str, Answer] = {}
+"""Applications whose workers were asked, with what one of them answered."""
 
 
 def require_workers(spark: SparkSession) -> None:
@@ -32,10 +35,21 @@ def require_workers(spark: SparkSession) -> None:
     """
     name = spark.session_id if is_remote(spark) else spark.sparkContext.applicationId  # type: ignore[attr-defined]
     if name not in _asked:
-        _asked[name] = _judged(_ask(spark))
-    lack = _asked[name]
-    if lack is not None:
-        raise WorkersError(lack)
+        _asked[name] = _ask(spark)
+    answer, driver = _asked[name], f"{sys.version_info[0]}.{sys.version_info[1]}"
+    cure = (
+        f"set PYSPARK_PYTHON to an interpreter that has it (the driver's is {sys.executable}) before the session "
+        "starts, or send the environment along (docs/spark.md, Deploying)"
+    )
+    if isinstance(answer, str):
+        raise WorkersError(f"Spark's Python workers cannot run this package: {answer}; {cure}")
+    executable, version, lacks = answer
+    if lacks:
+        raise WorkersError(f"Spark's Python workers run {executable}, which lacks {lacks}; {cure}")
+    if version != driver:
+        raise WorkersError(
+            f"Spark's Python workers run {executable}, Python {version}, and the driver Python {driver}; {cure}"
+        )
 
 
 def require_session(spark: Any) -> None:
@@ -71,9 +85,6 @@ def probe(batches):
 """A function that tells the interpreter, its version and what it lacks. It is text, since Spark sends only the name of
 a function of an installed module."""
 
-Answer = tuple[str, str, str] | str
-"""A worker's interpreter, its version and what it lacks; or why it could not answer."""
-
 
 def _ask(spark: SparkSession) -> Answer:
     code: dict[str, Any] = {"__name__": "__main__"}
@@ -84,22 +95,6 @@ def _ask(spark: SparkSession) -> Answer:
         return _last_line(str(error))
     assert row is not None
     return row["executable"], row["version"], row["lacks"]
-
-
-def _judged(answer: Answer) -> str | None:
-    driver = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    cure = (
-        f"set PYSPARK_PYTHON to an interpreter that has it (the driver's is {sys.executable}) before the session "
-        "starts, or send the environment along (docs/spark.md, Deploying)"
-    )
-    if isinstance(answer, str):
-        return f"Spark's Python workers cannot run this package: {answer}; {cure}"
-    executable, version, lacks = answer
-    if lacks:
-        return f"Spark's Python workers run {executable}, which lacks {lacks}; {cure}"
-    if version != driver:
-        return f"Spark's Python workers run {executable}, Python {version}, and the driver Python {driver}; {cure}"
-    return None
 
 
 def _last_line(text: str) -> str:
