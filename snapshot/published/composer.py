@@ -174,12 +174,12 @@ class Composer:
             and not _outweighs(len(last.chain) - 1, 0, version.subscriptions)
         ):
             return None, sieve.trial, sieve.refused
-        content = self._file(
+        _, count, growth = self._file(
             CHANGES, number, written, lambda path: write_feed(path, sieve.stored(storing), cut, number)
         )
         feed = written[-1]
         integers, full = storing.integers, None
-        subscriptions = version.subscriptions + content.growth
+        subscriptions = version.subscriptions + growth
         chain = (
             *last.chain,
             dataclasses.replace(
@@ -187,7 +187,7 @@ class Composer:
                 version=number,
                 feed=feed,
                 merged=None,
-                changes=content.changes,
+                changes=count,
                 integers=integers,
                 json_options=None,
             ),
@@ -199,7 +199,7 @@ class Composer:
             "full": full,
             "feed": feed,
             "subscriptions": subscriptions,
-            "changes": content.changes,
+            "changes": count,
             "refused": len(sieve.refused),
             "base": last.chain[0].version if full is None else number,
             "merged": None if full is not None else self._merged(chain, written),

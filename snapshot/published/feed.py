@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from snapshot._extras import extra
 from snapshot.build import Columns, RowReader
@@ -32,20 +32,6 @@ MOST_MERGED: Final = 500_000
 """How many rows of feeds are in memory at a time, unless one version has more."""
 
 
-class Written(NamedTuple):
-    """The content of a feed, counted while it was written.
-
-    Args:
-        rows: the rows of the file.
-        changes: the changes; an update counts once.
-        growth: inserts minus deletes.
-    """
-
-    rows: int
-    changes: int
-    growth: int
-
-
 def feed_schema() -> pa.Schema:
     """The Arrow schema of a feed."""
     pa = extra("pyarrow")
@@ -53,8 +39,9 @@ def feed_schema() -> pa.Schema:
     return pa.schema([*stored_schema(), *added.items()])
 
 
-def write_feed(path: str, changes: Iterable[Stored], cut: Cut, version: int) -> Written:
-    """Write changes into a Parquet file in their order, with one batch in memory at a time."""
+def write_feed(path: str, changes: Iterable[Stored], cut: Cut, version: int) -> tuple[int, int, int]:
+    """Write changes into a Parquet file in their order, with one batch in memory at a time. Return how many rows and
+    changes there are, and how many subscriptions more there are after them."""
     pa = extra("pyarrow")
     counts: Counter[str] = Counter()
     with extra("pyarrow.parquet").ParquetWriter(
@@ -70,7 +57,7 @@ def write_feed(path: str, changes: Iterable[Stored], cut: Cut, version: int) -> 
             ]
             writer.write_batch(pa.record_batch([*batch.columns, *commit], schema=feed_schema()))
             counts.update(kinds)
-    return Written(counts.total(), counts.total() - counts[BEFORE], counts[INSERT] - counts[DELETE])
+    return counts.total(), counts.total() - counts[BEFORE], counts[INSERT] - counts[DELETE]
 
 
 def write_merged(path: str, store: Store, versions: Iterable[Version]) -> int:
