@@ -6,7 +6,6 @@ functions either; what needs them raises `UnsupportedError`.
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +31,8 @@ class UnsupportedError(NotImplementedError):
 @cache
 def release() -> tuple[int, int]:
     """The version of pyspark: its first two numbers."""
-    found = re.match(r"(\d+)\.(\d+)", extra("pyspark").__version__)
-    assert found is not None
-    return int(found[1]), int(found[2])
+    major, minor, *_ = extra("pyspark").__version__.split(".")
+    return int(major), int(minor)
 
 
 def is_remote(spark: SparkSession) -> bool:
