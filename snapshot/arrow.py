@@ -162,7 +162,6 @@ def to_spark(source: SubscriptionTrie, spark: SparkSession, *, key: Key | None =
     O(n). This process holds the whole set once as Arrow, and Spark's driver holds it once more. `write` a set that is
     too large for that, and let Spark read the file. The linearization point is that of `to_arrow`.
     """
-    extra("pyspark.sql")
     require_session(spark)
     return frame_of(spark, to_arrow(source, key=key))
 
@@ -189,6 +188,5 @@ def diff_to_spark(
 
     Time and memory are proportional to the changes if both are snapshots of one trie, otherwise to the two sizes.
     """
-    extra("pyspark.sql")
     require_session(spark)
     return frame_of(spark, diff_to_arrow(newer, older, key=key))

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from snapshot._extras import extra
 from snapshot.sparks import is_remote
 
 if TYPE_CHECKING:
@@ -56,9 +57,11 @@ def require_session(spark: Any) -> None:
     """Refuse anything but a running session.
 
     Raises:
+        ImportError: pyspark is not installed.
         TypeError: it is not a session.
         RuntimeError: it was stopped.
     """
+    extra("pyspark.sql")
     if not hasattr(spark, "createDataFrame"):
         raise TypeError(
             f"spark must be a SparkSession, not {type(spark).__name__}; SparkSession.builder.getOrCreate() makes one"

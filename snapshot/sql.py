@@ -35,7 +35,6 @@ def register(spark: SparkSession) -> None:
         RuntimeError: the session was stopped.
         UnsupportedError: Spark is older than 4.0.
     """
-    extra("pyspark.sql")
     require_session(spark)
     if release() < (4, 0):
         raise UnsupportedError("snapshot.register", "4.0")
