@@ -239,7 +239,7 @@ def _texts_of_change(change: Changed, keys: SubscriberKeys) -> Row:
     old = None if change.before is None else option_texts(change.before)
     new = None if change.after is None else option_texts(change.after)
     kind = "added" if old is None else "removed" if new is None else "updated"
-    return change.filter, keys.of(change.subscriber), old if new is None else new, "", old, new, kind
+    return change.filter, keys.subscriber(change.subscriber), old if new is None else new, "", old, new, kind
 
 
 def batches_of(rows: Iterable[Row], cut: Cut) -> Iterator[tuple[list[Row], pa.RecordBatch]]:

@@ -54,7 +54,7 @@ def fields_to_arrow(source: FieldMatcher, *, key: Key | None = None) -> pa.Table
         [("pattern", pa.string()), ("subscriber", pa.string()), ("options", pa.map_(pa.string(), pa.string()))]
     )
     rows = (
-        {"pattern": pattern, "subscriber": keys.of(subscriber), "options": list(option_texts(options).items())}
+        {"pattern": pattern, "subscriber": keys.subscriber(subscriber), "options": list(option_texts(options).items())}
         for pattern, subscriber, options in pattern_rows(source)
     )
     return pa.Table.from_batches((pa.RecordBatch.from_pylist(some, schema) for some in in_batches(rows)), schema)

@@ -149,7 +149,7 @@ def with_types(batch: pa.RecordBatch, types: list[str]) -> pa.RecordBatch:
 
 def _rows_of(cut: Cut, storing: Storing, key: Key | None) -> Iterator[Row]:
     """All subscriptions as a `Storing` turns them into texts."""
-    given = None if key is None else SubscriberKeys(key).of
+    given = None if key is None else SubscriberKeys(key).subscriber
     for some in in_batches(cut.subscriptions()):
         storing.decide(some)
         for held in some:

@@ -29,9 +29,9 @@ class SubscriberKeys:
         key: turns a subscriber into its key, a string; None: the key of strings and integers is their own text.
 
     >>> keys = SubscriberKeys()
-    >>> keys.of("alice"), keys.of(7)
+    >>> keys.subscriber("alice"), keys.of(7)
     ('alice', '7')
-    >>> keys.of("7")
+    >>> keys.subscriber("7")
     Traceback (most recent call last):
         ...
     ValueError: subscribers 7 and '7' both have the key '7'; give a key= function that tells them apart
@@ -45,7 +45,7 @@ class SubscriberKeys:
         self._keys: dict[Hashable, str] = {}
         self._owners: dict[str, Hashable] = {}
 
-    def of(self, subscriber: Hashable) -> str:
+    def subscriber(self, subscriber: Hashable) -> str:
         """The key of ``subscriber``.
 
         Raises:
@@ -54,8 +54,6 @@ class SubscriberKeys:
         """
         known = self._keys.get(subscriber)
         return self._give(subscriber) if known is None else known
-
-    subscriber = of
 
     def option(self, name: str, value: object) -> str | None:
         """The same as `option_text`."""
@@ -77,7 +75,7 @@ class SubscriberKeys:
         both = INTEGER_TEXTS | INTEGERS
         if self.kinds & OTHERS or self.kinds & both == both:
             for held in trie.subscriptions():
-                self.of(held.subscriber)
+                self.subscriber(held.subscriber)
 
     def _give(self, subscriber: Hashable) -> str:
         key = self._key(subscriber)

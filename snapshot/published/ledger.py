@@ -56,7 +56,7 @@ class Ledger:
 
     def _new_key(self, given: SubscriberKeys, subscriber: Hashable, moved: Counter[Hashable]) -> str:
         """The key of a new subscriber. It differs from the others, and from the keys of subscribers that remain."""
-        key = given.of(subscriber)
+        key = given.subscriber(subscriber)
         owner = self._owners.get(key)
         if key in self._owners and self._counts[owner] + moved[owner] > 0:
             raise ValueError(
