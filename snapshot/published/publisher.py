@@ -13,7 +13,7 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, NamedTuple, Self, TypedDict
+from typing import Any, Final, Self, TypedDict
 
 from snapshot._extras import extra
 from snapshot.published.claim import Claimed, claimed
@@ -81,13 +81,6 @@ class Options(TypedDict, total=False):
     on_error: OnError | None
     on_fenced: OnError | None
     storage: Mapping[str, Any] | None
-
-
-class Taken(NamedTuple):
-    """A claimed directory, and its last version, if there is one."""
-
-    claimed: Claimed
-    last: Published | None
 
 
 class Publisher:
@@ -185,7 +178,7 @@ class Publisher:
         on_error: OnError | None = None,
         on_fenced: OnError | None = None,
         storage: Mapping[str, Any] | None = None,
-        _taken: Taken | None = None,
+        _taken: tuple[Claimed, Published | None] | None = None,
     ) -> None:
         self._source = trie
         self._trie: SubscriptionTrie = mirrored(trie)
@@ -212,8 +205,9 @@ class Publisher:
         )
         if _taken is None:
             claimed_now = _claimed(self._trie, store)
-            _taken = Taken(claimed_now, last_published(Directory(store), claimed_now, None))
-        self._writer = Writer(trie, store, _taken.claimed, key, keep, _taken.last, strict=strict)
+            _taken = claimed_now, last_published(Directory(store), claimed_now, None)
+        taken, last = _taken
+        self._writer = Writer(trie, store, taken, key, keep, last, strict=strict)
         self._thread = None if every is None and changes is None else self._rounds.thread
         if self._thread is not None:
             _publishing.add(self)

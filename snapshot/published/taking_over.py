@@ -10,7 +10,7 @@ from snapshot.published.claim import Claimed, claimed, removed
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError, NotPublishedError
 from snapshot.published.manifest import Version, note_origin
-from snapshot.published.publisher import Options, Publisher, Taken, require_arguments, require_trie
+from snapshot.published.publisher import Options, Publisher, require_arguments, require_trie
 from snapshot.published.restoring import Copy, change, restored
 from snapshot.published.store import store_of
 from snapshot.published.writer import last_published
@@ -125,7 +125,7 @@ def take_over(
     if isinstance(into, TopicStore):
         mirror_of(into).apply(SubscriptionTrie(trie.dialect))
     source = topics_of(trie, taken.claim.limits) if into is None else into
-    publisher = Publisher(source, where, _taken=Taken(taken, last), **options)
+    publisher = Publisher(source, where, _taken=(taken, last), **options)
     return source, publisher
 
 
