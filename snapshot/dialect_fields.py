@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any, Final, get_type_hints
 
 from subtrie import AMQP, MQTT, NATS, Dialect
@@ -12,6 +11,9 @@ KNOWN: Final = {dialect.name: dialect for dialect in (AMQP, MQTT, NATS)}
 """The dialects that a column, a query or a mirror of topics may name."""
 
 _TYPES: Final = {kind.__name__: kind for kind in (bool, bytes, dict, float, int, list, str, tuple)}
+
+_HINTS: Final = get_type_hints(Dialect)
+"""The types of a dialect's fields. Finding them takes longer than reading the rest of a manifest."""
 
 
 def fields_of(dialect: Dialect) -> dict[str, Any]:
@@ -49,17 +51,10 @@ def dialect_of(fields: Any) -> Dialect:
         ValueError: or KeyError, TypeError, AttributeError: these are not the fields of a dialect.
     """
     fields = {**fields, "options": tuple((name, _read(allowed)) for name, allowed in fields.get("options", []))}
-    hints = _hints()
     for name, value in fields.items():
-        if name != "options" and not isinstance(value, int if hints[name] is bool else hints[name]):  # 1 may be True
+        if name != "options" and not isinstance(value, int if _HINTS[name] is bool else _HINTS[name]):  # 1 may be True
             raise TypeError(f"{name} must not be {value!r}")
     return Dialect(**fields)
-
-
-@functools.cache
-def _hints() -> dict[str, Any]:
-    """The types of a dialect's fields. Finding them takes longer than reading the rest of a manifest."""
-    return get_type_hints(Dialect)
 
 
 def _read(allowed: dict[str, Any]) -> Any:
