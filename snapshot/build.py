@@ -189,11 +189,6 @@ class Building:
         self._exact = exact
         self._added: Columns = ([], [], [])
 
-    @property
-    def rows(self) -> int:
-        """How many rows were added."""
-        return len(self._added[0])
-
     def add(self, batch: pa.RecordBatch) -> None:
         """Add rows.
 
@@ -207,7 +202,7 @@ class Building:
             self._add(piece)
 
     def _add(self, batch: pa.RecordBatch) -> None:
-        first = self.rows
+        first = len(self._added[0])
         columns = self._reader.read(batch, first)
         self._check_dialect(batch, first)
         self._check_groups(batch, columns[0], columns[2], first)
