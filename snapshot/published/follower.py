@@ -5,18 +5,17 @@ from __future__ import annotations
 import datetime
 import os
 from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from snapshot.published.directory import open_directory
 from snapshot.published.restoring import Copy, restored
-from snapshot.published.rounds import OnError, Rounds, seconds_of
+from snapshot.published.rounds import Closing, OnError, Rounds, seconds_of
 from snapshot.topics import mirror_of, topics_of
 from snapshot.turns import Turns, asked_here, this_process
 from subtrie import SubscriptionTrie
 
 
-class Follower:
+class Follower(Closing):
     """A live copy of a published trie; `follow` opens one.
 
     `trie` is the same `SubscriptionTrie` all the time: threads may match with it during an update. Each change is
@@ -128,14 +127,6 @@ class Follower:
     def _round(self) -> float:
         self.poll()
         return self._every
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _shown(self, bring: Callable[[], None], before: SubscriptionTrie | None) -> int:
         """Bring the trie up to date, and the topic store, if it is one. ``before`` is what that has; None if that is

@@ -12,8 +12,7 @@ import os
 import time
 import weakref
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Any, Final, Self, TypedDict
+from typing import Any, Final, TypedDict
 
 from snapshot._extras import extra
 from snapshot.published.claim import Claimed, claimed
@@ -23,7 +22,7 @@ from snapshot.published.errors import FencedError, OutdatedError
 from snapshot.published.manifest import Version, origin_of
 from snapshot.published.restoring import verify
 from snapshot.published.retention import Keep
-from snapshot.published.rounds import OnError, Rounds, seconds_of
+from snapshot.published.rounds import Closing, OnError, Rounds, seconds_of
 from snapshot.published.sieve import Refused
 from snapshot.published.store import Store, store_of
 from snapshot.published.writer import Writer, last_published
@@ -83,7 +82,7 @@ class Options(TypedDict, total=False):
     storage: Mapping[str, Any] | None
 
 
-class Publisher:
+class Publisher(Closing):
     """Publishes instants of a subscription trie in a directory, for other processes to restore and to follow.
 
     The first version holds all subscriptions. Each later one holds the changes since the previous one, and takes time
@@ -316,14 +315,6 @@ class Publisher:
             self._writer.close()
         _publishing.discard(self)  # not before: if a signal ends the program here, the interpreter's end closes it
         return True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        self.close()
 
     # --------------------------------------------------------------------------------------------------- by itself
 

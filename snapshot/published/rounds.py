@@ -14,7 +14,8 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any, Final
+from types import TracebackType
+from typing import Any, Final, Self
 
 from snapshot.published.errors import FencedError
 from snapshot.turns import Stop
@@ -37,6 +38,21 @@ def _end_all() -> None:
         rounds.stop.set()
     for rounds in list(_begun):
         rounds.join(LONGEST)
+
+
+class Closing:
+    """What is closed at the end of a ``with`` block."""
+
+    def close(self) -> None:
+        """Close it."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 class Rounds:
