@@ -117,7 +117,8 @@ def quick(python: str) -> list[Part]:
         built_with(python),
         *gil,
         tests("free-threaded-core", "compiled", CORE, f"{QUICK} and {MORE}"),
-        tests("free-threaded-threads", "compiled", STRESS, f"{QUICK} and {MORE} and {THREADS}"),
+        tests("free-threaded-threads", "compiled", STRESS[::2], f"{QUICK} and {MORE} and {THREADS}"),
+        tests("free-threaded-more-threads", "compiled", STRESS[1::2], f"{QUICK} and {MORE} and {THREADS}"),
         tests("free-threaded-threads-outside", "compiled", OUTSIDE, f"{QUICK} and {MORE} and {THREADS}"),
     ]
 
