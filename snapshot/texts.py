@@ -29,7 +29,7 @@ class SubscriberKeys:
         key: turns a subscriber into its key, a string; None: the key of strings and integers is their own text.
 
     >>> keys = SubscriberKeys()
-    >>> keys.subscriber("alice"), keys.of(7)
+    >>> keys.subscriber("alice"), keys.subscriber(7)
     ('alice', '7')
     >>> keys.subscriber("7")
     Traceback (most recent call last):
