@@ -259,13 +259,12 @@ class Directory:
         # Progress: a round that does not return found that the version that was the newest at its start was removed.
         while True:
             newest = self.newest()
-            oldest = None if newest is None else newest.oldest
-            if newest is None or oldest is None:
+            if newest is None or newest.oldest is None:
                 raise self._missing(at)
-            found = self._found(at, newest, oldest)
+            found = self._found(at, newest, newest.oldest)
             if found is not None and found.kind == "claim":
                 found = None if found.content is None else self.get(found.content)
-            if found is not None and found.version >= oldest:
+            if found is not None and found.version >= newest.oldest:
                 return found
             if at is not None:
                 return self._left_at(at)
@@ -353,23 +352,19 @@ class Directory:
             HistoryError: they belong to different histories.
         """
         found: list[Version] = []
-        before: Version | None = None
         for number in range(after + 1, until + 1):
             version = self.get(number)
             if version is None:
                 raise self._missing(number)
-            if before is not None:
-                self.require_order(before, version)
-            before = version
-            if version.kind == "claim":
-                continue
-            if version.feed is None and not first:
+            if found:
+                self.require_order(found[-1], version)
+            if version.feed is None and version.kind != "claim" and not first:
                 raise NotPublishedError(
                     f"{self.store.place}: version {number} is the first one, and has no changes from another; "
                     "read it whole"
                 )
             found.append(version)
-        return found
+        return [version for version in found if version.kind != "claim"]
 
     def locate(self, file: DataFile) -> str:
         """The path or URI of a file, for any reader of Parquet."""
@@ -408,15 +403,13 @@ class Directory:
         if time.tzinfo is None:
             raise ValueError(f"the time {time!r} has no zone: say which, for instance tzinfo=datetime.UTC")
         numbers = [number for number in self.numbers() if number >= oldest]
-        found, low, high = None, 0, len(numbers)
-        while low < high:
-            middle = (low + high) // 2
-            version = self.get(numbers[middle])
-            if version is None or version.time <= time:  # None: removed meanwhile, like all before it
-                found, low = version, middle + 1
-            else:
-                high = middle
-        return found
+
+        def is_later(number: int) -> bool:
+            version = self.get(number)
+            return version is not None and version.time > time  # None: removed meanwhile, like all before it
+
+        until = bisect.bisect_left(numbers, True, key=is_later)
+        return self.get(numbers[until - 1]) if until else None
 
     def _there(self, number: int) -> Version:
         found = self.get(number)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import functools
 import hashlib
 import json
 import os
@@ -356,20 +357,32 @@ def origin_of(trie: SubscriptionTrie, directory: str) -> Version | None:
 _DATA = re.compile(rf"(?:{FULL}|{CHANGES})/([0-9]{{20}})\.([0-9]+|c)\.[0-9a-f]+\.parquet")
 _OF_FULL = re.compile(r"\.?([0-9]{20})\..*")
 _MANIFEST = re.compile(r"([0-9]{20})\.json")
-_SCRATCH = re.compile(r"\.?([0-9]{20})\.([0-9]+)\.[0-9a-f]+\..*")
+_SCRATCH = re.compile(r"\.?[0-9]{20}\.([0-9]+)\.[0-9a-f]+\..*")
 _DESK = re.compile(r"\.desk\.([0-9]{20})\.[0-9a-f]+(?:\.cleared)?")
 _TRIAL = ".trial"
+
+
+def _number_in(pattern: re.Pattern[str], file: str) -> int | None:
+    found = pattern.fullmatch(file)
+    return int(found[1]) if found else None
+
+
+manifest_number: Final = functools.partial(_number_in, _MANIFEST)
+"""The version that a file in the folder of versions is the manifest of; None for other files."""
+
+full_number: Final = functools.partial(_number_in, _OF_FULL)
+"""The version that a file in the folder of full instants belongs to; None for other files."""
+
+desk_epoch: Final = functools.partial(_number_in, _DESK)
+"""The epoch of the publisher that a folder in the folder of versions belongs to; None for any other name."""
+
+epoch_of: Final = functools.partial(_number_in, _SCRATCH)
+"""The epoch of the publisher that wrote a Parquet file or an unfinished file; None for any other file."""
 
 
 def manifest_name(version: int) -> str:
     """The name of a version's manifest."""
     return f"{VERSIONS}/{version:020}.json"
-
-
-def manifest_number(file: str) -> int | None:
-    """The version that a file in the folder of versions is the manifest of; None for other files."""
-    found = _MANIFEST.fullmatch(file)
-    return int(found[1]) if found else None
 
 
 def highest_number(files: Iterable[str]) -> int | None:
@@ -385,12 +398,6 @@ def record_name(version: int) -> str:
 def kept_name(version: int) -> str:
     """The name of a copy of a manifest, of a version that is kept though others around it are not."""
     return f"{FULL}/{version:020}{KEPT}"
-
-
-def full_number(file: str) -> int | None:
-    """The version that a file in the folder of full instants belongs to; None for other files."""
-    found = _OF_FULL.fullmatch(file)
-    return int(found[1]) if found else None
 
 
 def left_in(files: Iterable[str]) -> list[int]:
@@ -424,15 +431,3 @@ def scratch_name(desk: str, version: Version) -> str:
 def desk_name(epoch: int, token: str) -> str:
     """The folder in which the publisher with `epoch` writes its unfinished manifests."""
     return f"{VERSIONS}/.desk.{epoch:020}.{token}"
-
-
-def desk_epoch(file: str) -> int | None:
-    """The epoch of the publisher that a folder in the folder of versions belongs to; None for any other name."""
-    found = _DESK.fullmatch(file)
-    return int(found[1]) if found else None
-
-
-def epoch_of(file: str) -> int | None:
-    """The epoch of the publisher that wrote a Parquet file or an unfinished file; None for any other file."""
-    found = _SCRATCH.fullmatch(file)
-    return int(found[2]) if found else None
