@@ -1,8 +1,12 @@
 """How a publisher takes a directory: first it makes sure that it can write there, then it claims the next number.
 
-The claim fences the publisher before, which then cannot publish any more. So everything that can fail comes first: all
-manifests are read, each folder is written to, and the caller looks at the newest version. A newcomer that fails leaves
-the directory to the publisher that has it.
+The claim fences the publisher before, which then cannot publish any more. So everything that can fail comes first: the
+manifests that the newest version needs are read, each folder is written to, and the caller looks at the newest version.
+A newcomer that fails leaves the directory to the publisher that has it.
+
+Of the other manifests, one is read for each of the last publishers. So a million versions that are kept cost a listing,
+and one of them may be damaged: who wants that version is told. Retention takes it for a version that is as old as the
+next one, and removes it when its time has come. What it named goes when a publisher opens the directory after that.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import contextlib
 import dataclasses
 import datetime
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from snapshot.published.directory import Directory
@@ -43,13 +47,16 @@ class Claimed(NamedTuple):
     Args:
         claim: the manifest of the claim.
         desk: the folder of its unfinished manifests.
-        present: all manifests, the claim last.
+        known: manifests that were read, by their numbers: what the version before needs, unless another publisher has
+            removed it meanwhile, and what was published while this was being claimed.
+        present: the numbers of all manifests, the claim last.
         alone: whether no earlier publisher can write a manifest any more, whatever numbers become free.
     """
 
     claim: Version
     desk: str
-    present: list[Version]
+    known: Mapping[int, Version]
+    present: Sequence[int]
     alone: bool
 
 
@@ -61,7 +68,7 @@ def claimed(directory: Directory, store: Store, dialect: Dialect, require: Calla
 
     Raises:
         ValueError: the directory holds other files, or subscriptions of another dialect.
-        DamagedError: a manifest is damaged, or does not belong there.
+        DamagedError: a manifest that the newest version needs is damaged, or does not belong there.
         OSError: the directory cannot be read or written to.
 
     Lock-free: an attempt fails only if another publisher has taken the number. In an object store, the next request
@@ -71,36 +78,36 @@ def claimed(directory: Directory, store: Store, dialect: Dialect, require: Calla
     require(newest)
     store.prepare(FOLDERS)
     _attempt_to_write(store, newest)
-    known, attempt = directory.every({}), 0  # which raises an error for one that is damaged
+    known, attempt = dict[int, Version](), 0
+    with contextlib.suppress(FileNotFoundError):  # another publisher may have gone on, and removed one
+        if newest is not None and newest.base is not None:
+            known = {each.version: each for each in directory.needed(newest, directory.there)[1]}
     # Progress: a round that does not return found that another publisher has taken a number.
     while True:
         attempt += 1
-        if known and (newest is None or newest.version < max(known)):
-            newest = known[max(known)]
-            _require_dialect(store, newest, dialect)
-            require(newest)
         claim = _after(newest, dialect)
         desk = desk_name(claim.version, claim.writer)
         store.add_folder(desk)
         there, is_mine = None, False
         try:
-            # On a disk, the desk is there before this looks whether the number is free. From then on, a publisher that
-            # takes it removes the desk before it removes any manifest. So it cannot be taken from here, even if it
-            # becomes free again.
-            if not store.is_local or max(directory.numbers(), default=-1) < claim.version:
+            # On a disk, the desk is there before this looks whether the number has been used: not while the one before
+            # it is there, since they are removed in order. From then on, a publisher that takes it removes the desk
+            # before it removes any manifest. So it cannot be taken from here, even if it becomes free again.
+            if not store.is_local or _is_last(directory, newest):
                 there = _made(directory, store, claim, desk)
                 is_mine = there is not None and there.writer == claim.writer
         finally:
             if not is_mine:
                 with contextlib.suppress(OSError):  # the next publisher will clear it
                     store.clear_folder(desk)
-        if there is not None and not is_mine and attempt % 4 == 0:  # this may be far behind, and no quicker
-            there = directory.get(max(directory.numbers(), default=there.version))
-        known = directory.every(known) if there is None or is_mine else known
-        known = known if there is None else known | {there.version: there}  # a listing may lag
-        if there is not None and is_mine:
-            present = [known[number] for number in sorted(known) if number <= there.version]  # others may follow
-            return Claimed(there, desk, present, sweep(store, present, there.epoch, desk))
+        if there is None:  # its number has been used and is free again
+            return claimed(directory, store, dialect, require)
+        known[there.version] = there
+        if is_mine:
+            return Claimed(there, desk, known, *sweep(directory, there, desk))
+        newest = there if attempt % 4 else directory.newest() or there  # this may be far behind, and no quicker
+        _require_dialect(store, newest, dialect)
+        require(newest)
 
 
 def fenced(store: Store, by: Version) -> FencedError:
@@ -140,13 +147,20 @@ def _newest(directory: Directory, store: Store, dialect: Dialect) -> Version | N
             )
         return None
     _require_dialect(store, newest, dialect)
-    earlier = directory.get(max((number for number in directory.numbers() if number < newest.version), default=-1))
+    earlier = directory.get(newest.version - 1) or directory.get(
+        max((number for number in directory.numbers() if number < newest.version), default=-1)
+    )
     if earlier is not None and earlier.directory != newest.directory:
         raise DamagedError(
             f"{store.locate(manifest_name(newest.version))} is of another published directory than the versions before "
             "it: if no publisher wrote it here, move it away; otherwise restore the directory from a copy"
         )
     return newest
+
+
+def _is_last(directory: Directory, newest: Version | None) -> bool:
+    """Whether no manifest after this one has been removed yet: it is still there. For None, whether there is none."""
+    return not directory.numbers() if newest is None else directory.get(newest.version, newest) is newest
 
 
 def _require_dialect(store: Store, newest: Version, dialect: Dialect) -> None:

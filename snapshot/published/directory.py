@@ -17,7 +17,7 @@ import hashlib
 import itertools
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
@@ -32,11 +32,11 @@ from snapshot.published.manifest import (
     Version,
     digest_of,
     from_json,
-    highest_number,
     kept_name,
     left_in,
     manifest_name,
     manifest_number,
+    numbers_in,
     record_name,
 )
 from snapshot.published.objects import RANGE_BYTES, ObjectStore
@@ -76,14 +76,14 @@ class Directory:
             self.store.ahead = {}
         # Progress: a round without a result found that the newest manifest had been removed, so others followed it. If
         # it is still listed afterwards, it was not removed, and the search ends.
-        while found is None and (number := highest_number(self.store.names(VERSIONS))) is not None:
-            found = self.get(number)
-            if found is None and number == gone:
+        while found is None and (numbers := self.numbers()):
+            found = self.get(numbers[-1])
+            if found is None and numbers[-1] == gone:
                 raise DamagedError(
                     f"{self._manifest(gone)} is listed, but there is no such file. If it is a link, move it away; if "
                     "an object store lists it, try again later"
                 )
-            gone = number
+            gone = numbers[-1]
         # A listing may lag. Progress: each round reaches a later manifest.
         while found is not None and (following := self.get(found.version + 1)) is not None:
             self.require_order(found, following)
@@ -214,7 +214,7 @@ class Directory:
         Raises:
             HistoryError: a version does not follow the one before it.
         """
-        found = list(self.every({}).values())
+        found = [each for each in self._side_by_side(self.get, self.numbers()) if each is not None]
         if not found:  # Progress: if there are manifests now, others have followed those that were listed.
             return self.versions() if self.newest() else []
         oldest = math.inf if found[-1].oldest is None else found[-1].oldest
@@ -300,15 +300,21 @@ class Directory:
             HistoryError: they belong to different histories.
             FileNotFoundError: a manifest is missing: the version is not kept any more, or the file was lost.
         """
-        base = version.base
-        if base is None:
+        if version.base is None:
             raise self._missing(version.version)
-        compacted = self.compacted(version)
-        full, *later = self.chain(version, compacted.version if compacted else base, self._there)
+        compacted, (full, *later) = self.needed(version, self.there)
         full = compacted or full
         if full.full is None:
-            raise DamagedError(f"{self._manifest(base)} has no full instant, which version {version.version} needs")
+            raise DamagedError(
+                f"{self._manifest(full.version)} has no full instant, which version {version.version} needs"
+            )
         return Parts(full, [each.replayed() for each in later if each.feed is not None])
+
+    def needed(self, version: Version, get: Callable[[int], Version]) -> tuple[Version | None, list[Version]]:
+        """The manifests that a reader of a version opens: what `compacted` finds, and the `chain` from there, or from
+        the full instant that the publisher wrote."""
+        compacted = self.compacted(version)
+        return compacted, self.chain(version, compacted.version if compacted else version.base or 0, get)
 
     def compacted(self, version: Version) -> Version | None:
         """The newest version that this one can be rebuilt from, and of which `compact` has written a full instant, with
@@ -318,7 +324,7 @@ class Directory:
             if version.base <= number <= version.version:
                 with contextlib.suppress(FileNotFoundError, DamagedError):  # then it does not help
                     found = self._read(record_name(number), number)
-                    there = version if number == version.version else self._there(number)
+                    there = version if number == version.version else self.there(number)
                     if found == dataclasses.replace(there, full=found.full, json_options=found.json_options):
                         return found
         return None
@@ -372,19 +378,38 @@ class Directory:
 
     # ---------------------------------------------------------------------------------------------------------------
 
-    def numbers(self, folder: str = VERSIONS) -> list[int]:
+    def numbers(self, folder: str = VERSIONS) -> Sequence[int]:
         """The numbers of all manifests, or of all records, in order."""
-        return sorted(number for number in map(manifest_number, self.store.names(folder)) if number is not None)
+        return numbers_in(self.store.names(folder))
 
-    def every(self, known: Mapping[int, Version]) -> dict[int, Version]:
-        """All manifests by their numbers, in order, of which some are known. Others of an object store are got side by
-        side."""
-        numbers, found = self.numbers(), dict[int, Version | None](known)
-        missing = [number for number in numbers if number not in found]
-        found.update(zip(missing, self._side_by_side(self.get, missing), strict=True))
-        return {number: version for number in numbers if (version := found[number]) is not None}
+    def there(self, number: int) -> Version:
+        """One version, which may be a claim.
 
-    def _side_by_side(self, get: Callable[[int], Version | None], numbers: list[int]) -> Iterator[Version | None]:
+        Raises:
+            FileNotFoundError: it does not exist.
+        """
+        found = self.get(number)
+        if found is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self._manifest(number))
+        return found
+
+    def first_of(self, numbers: Iterable[int]) -> Version | None:
+        """The first version of these numbers that exists and can be read; None if there is none."""
+        for number in numbers:
+            with contextlib.suppress(DamagedError):
+                if (found := self.get(number)) is not None:
+                    return found
+        return None
+
+    def claims(self, version: Version, oldest: int) -> Iterator[int]:
+        """The numbers of claims, from that of the publisher of a version back to that of the oldest one. Reads one
+        manifest for each: the last of the publisher before. If it cannot be read, the one before it is."""
+        found: Version | None = version
+        while found is not None:
+            yield found.epoch
+            found = self.first_of(range(found.epoch - 1, oldest - 1, -1))
+
+    def _side_by_side(self, get: Callable[[int], Version | None], numbers: Sequence[int]) -> Iterator[Version | None]:
         width = AT_ONCE if isinstance(self.store, ObjectStore) else 1
         for start in range(0, len(numbers), width):
             yield from at_once(*(functools.partial(get, number) for number in numbers[start : start + width]))
@@ -410,12 +435,6 @@ class Directory:
 
         until = bisect.bisect_left(numbers, True, key=is_later)
         return self.get(numbers[until - 1]) if until else None
-
-    def _there(self, number: int) -> Version:
-        found = self.get(number)
-        if found is None:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self._manifest(number))
-        return found
 
     def _missing(self, at: int | datetime.datetime | None) -> Exception:
         place = self.store.place

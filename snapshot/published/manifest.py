@@ -16,7 +16,7 @@ import os
 import re
 import socket
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from types import UnionType
 from typing import Any, Final, Literal, NamedTuple, get_origin, get_type_hints
@@ -325,7 +325,7 @@ def _check(version: Version, number: int) -> None:
     for name, kind in {**_TYPES, "kind": str}.items():
         if not isinstance(getattr(version, name), kind):
             raise TypeError(f"its {name} is {getattr(version, name)!r}")
-    for other in (version.base, version.content, version.oldest, version.before() + 1):
+    for other in (version.base, version.content, version.oldest, version.epoch, version.before() + 1):
         if other is not None and not 0 <= other <= number:
             raise ValueError(f"it refers to version {other}")
     if not all(isinstance(name, str) for name in version.json_options or ()):
@@ -385,9 +385,12 @@ def manifest_name(version: int) -> str:
     return f"{VERSIONS}/{version:020}.json"
 
 
-def highest_number(files: Iterable[str]) -> int | None:
-    """The highest version that one of these files is the manifest of; None if there is none."""
-    return manifest_number(max(filter(_MANIFEST.fullmatch, files), default=""))
+def numbers_in(files: Iterable[str]) -> Sequence[int]:
+    """The versions that some of these files are the manifests of, in order. A million names are no million numbers if
+    none is missing between them."""
+    names = list(filter(_MANIFEST.fullmatch, files))
+    first, last = (int(name[:20]) for name in (min(names, default="1"), max(names, default="0")))
+    return range(first, last + 1) if last - first < len(names) else sorted(int(name[:20]) for name in names)
 
 
 def record_name(version: int) -> str:

@@ -166,7 +166,7 @@ class LocalStore:
             OSError: it cannot be written, or the files beside it not be listed.
         """
         path = self._path / name
-        os.listdir(path.parent)
+        os.scandir(path.parent).close()
         try:
             with path.open("xb") as file:
                 file.write(bytes(TRIAL_BYTES))

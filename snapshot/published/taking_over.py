@@ -81,8 +81,9 @@ def take_over(
         TypeError: an argument is of the wrong kind.
         ValueError: the directory has other files, or content of another dialect or kind; ``into`` is not empty.
 
-    O(n), like `restore`; with ``key``, so is the first `Publisher.publish`, since the directory has keys and the trie
-    may have others. Between the claim and the return it only applies what was published meanwhile.
+    O(n), and a listing of the files, like `restore`; with ``key``, the first `Publisher.publish` is O(n), too, since
+    the directory has keys and the trie may have others. Between the claim and the return it only lists the files, and
+    applies what was published meanwhile.
 
     >>> import tempfile, snapshot
     >>> from subtrie import MQTT

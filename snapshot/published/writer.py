@@ -40,6 +40,7 @@ from snapshot.published.manifest import (
     scratch_name,
     sealed,
 )
+from snapshot.published.restoring import lost
 from snapshot.published.retention import Keep, Retention
 from snapshot.published.sieve import Refused, SubscriptionKey
 from snapshot.published.store import Store
@@ -89,7 +90,7 @@ class Writer:
         self._store = store
         self._directory = Directory(store)
         self._claim, self._desk = claimed.claim, claimed.desk
-        self._retention = Retention(keep, claimed.present, self._claim.oldest, removes=claimed.alone)
+        self._retention = Retention(keep, self._claim, claimed.present, self._directory, removes=claimed.alone)
         self._composer = Composer(self._directory, store, self._claim.epoch, self._retention.apart, strict=strict)
         self.refused: Mapping[SubscriptionKey, Refused] = {}
         self._key = key
@@ -112,7 +113,7 @@ class Writer:
             self.published = self._composer.rebased(self.published, cut.taken_at)
         last, number = self.published, self._previous.version + 1
         ledger = None if self._key is None else self._restored_ledger(self._key)
-        oldest = self._retention.oldest_with(number, cut.taken_at, self._directory, self._store)
+        oldest = self._retention.oldest_with(number, cut.taken_at)
         try:
             fields, trial, refused = self._composer.compose(cut, number, last, ledger, self.refused)
         except (OSError, DamagedError):
@@ -300,7 +301,7 @@ class Writer:
             self._adopt(attempt)
         self._attempt = None
         with contextlib.suppress(OSError):  # the version is visible
-            self._retention.remove_some(self._directory, self._store)
+            self._retention.remove_some()
 
     def _adopt(self, attempt: _Attempt) -> None:
         ledger, self._ledger = self._ledger, None
@@ -358,13 +359,8 @@ def last_published(directory: Directory, claimed: Claimed, instant: Subscription
     claim = claimed.claim
     if claim.content is None or claim.base is None:
         return None
-    version = next((each for each in claimed.present if each.version == claim.content), None)
-    if version is None:
-        raise removed(directory, claim, directory.lost(claim.content))
-    there = {each.version: each for each in claimed.present}
-    compacted = directory.compacted(claim)
     try:
-        chain = directory.chain(claim, compacted.version if compacted else claim.base, there.__getitem__)
-    except KeyError as missing:
-        raise removed(directory, claim, directory.lost(missing.args[0])) from None
-    return Published(version, instant, tuple(chain))
+        chain = directory.needed(claim, lambda number: claimed.known.get(number) or directory.there(number))[1]
+    except FileNotFoundError as missing:
+        raise removed(directory, claim, lost(claim, missing, directory)) from missing
+    return Published(next(each for each in chain if each.version == claim.content), instant, tuple(chain))

@@ -22,7 +22,7 @@ import pytest
 
 import snapshot
 from snapshot import sets
-from snapshot.published import Directory, at_once, claim, open_directory
+from snapshot.published import at_once, claim, open_directory
 from snapshot.published.manifest import manifest_name
 from snapshot.published.objects import ObjectStore
 from subtrie import SubscriptionTrie
@@ -159,6 +159,11 @@ class TestTakeOver:
         assert publisher.version == 3
         monkeypatch.undo()
         assert held_by(snapshot.restore(there, storage=server.good)) == held_by(trie)
+        # Nor one that shows its own claim.
+        directory, names = open_directory(there, server.good), ObjectStore.names
+        monkeypatch.setattr(ObjectStore, "names", lambda of, folder: {*names(of, folder)} - {f"{4:020}.json"})
+        taken = claim.claimed(directory, directory.store, SubscriptionTrie().dialect, lambda newest: None)
+        assert [*taken.present] == [1, 2, 3, taken.claim.version] == [1, 2, 3, 4]
 
     @pytest.mark.parametrize("ahead", [0, 40])
     def test_of_a_busy_publisher_comes_to_an_end(
@@ -167,11 +172,11 @@ class TestTakeOver:
         """It publishes a version whenever the newcomer has made three requests, or one more: it is as quick, and never
         pauses. Or it has published forty more versions while the newcomer read what was there."""
         busy, publisher = published(there, 1, storage=server.good)
-        made, due, creates, chance, every = 0, 3, 0, random.Random(0), Directory.every
+        made, due, creates, chance, needed = 0, 3, 0, random.Random(0), claim._attempt_to_write
 
-        def slowly(directory: Directory, known: Any) -> Any:
-            found = every(directory, known)
-            go_on(busy, publisher, 0 if known else ahead)
+        def slowly(*which: Any) -> Any:
+            found = needed(*which)
+            go_on(busy, publisher, ahead)
             return found
 
         def counted(name: str) -> None:
@@ -191,22 +196,13 @@ class TestTakeOver:
 
             monkeypatch.setattr(ObjectStore, name, call)
 
-        monkeypatch.setattr(Directory, "every", slowly)
+        monkeypatch.setattr(claim, "_attempt_to_write", slowly)
         for name in ("read", "names", "listed", "create"):
             counted(name)
         trie, _ = snapshot.take_over(there, storage=server.good)
         monkeypatch.undo()
         assert held_by(trie) == held_by(snapshot.restore(there, storage=server.good))
         assert not ahead or creates < 10
-
-    def test_finds_its_own_claim_though_no_listing_shows_it(
-        self, server: Server, there: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        published(there, 1, storage=server.good)
-        directory, every = open_directory(there, server.good), Directory.every
-        monkeypatch.setattr(Directory, "every", lambda of, known: known or every(of, known))
-        taken = claim.claimed(directory, directory.store, SubscriptionTrie().dialect, lambda newest: None)
-        assert taken.present[-1] == taken.claim
 
 
 class TestFaults:

@@ -11,7 +11,7 @@ import math
 import os
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -209,7 +209,7 @@ class TestRetention:
     ) -> None:
         """That stays what it is, and is an error only for who wants it, or may want it."""
 
-        def slowly(self: Directory, folder: str = manifest.VERSIONS) -> list[int]:
+        def slowly(self: Directory, folder: str = manifest.VERSIONS) -> Sequence[int]:
             found = numbers(self, folder)
             monkeypatch.undo()
             go_on(trie, publisher, meanwhile)
@@ -243,6 +243,21 @@ class TestRetention:
         kept = snapshot.versions(tmp_path)
         assert kept[0].time > ahead
         assert len(kept) == 7
+
+    @pytest.mark.parametrize("keep", [3, HOUR])
+    def test_reads_few_of_the_manifests_before(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: retention.Keep
+    ) -> None:
+        """So one that is damaged stops nobody, unless it is needed, and goes with the others."""
+        published(tmp_path, 60)
+        (tmp_path / manifest.manifest_name(20)).write_text("damaged")
+        trie, passed, read = SubscriptionTrie(), itertools.chain([0.0], itertools.repeat(3600.0)), list[int]()
+        monkeypatch.setattr(retention, "monotonic", passed.__next__)
+        monkeypatch.setattr(Directory, "get", lambda *of, get=Directory.get: read.append(of[1]) or get(*of))
+        publisher = snapshot.Publisher(trie, tmp_path, keep=keep)
+        assert 30 not in read
+        go_on(trie, publisher, 2)
+        assert [one.version for one in snapshot.versions(tmp_path)] == [60, 62, 63]
 
     @pytest.mark.parametrize("is_stuck", [True, False])
     def test_removes_no_claim_while_an_earlier_publisher_may_write(

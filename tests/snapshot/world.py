@@ -233,7 +233,7 @@ class World:
         times = [version.time for version in directory.versions()]
         assert times == sorted(set(times))
         numbers = directory.numbers()
-        assert numbers == list(range(numbers[0], numbers[-1] + 1)), "there are gaps"
+        assert [*numbers] == list(range(numbers[0], numbers[-1] + 1)), "there are gaps"
         for version in directory.versions():
             now = snapshot.restore(self.where, version.version)
             assert content(now) == self.acknowledged.get(version.version, content(now))
