@@ -90,11 +90,11 @@ def claimed(directory: Directory, store: Store, dialect: Dialect, require: Calla
         store.add_folder(desk)
         there, is_mine = None, False
         try:
-            # On a disk, the desk is there before this looks whether the number has been used: not while the one before
-            # it is there, since they are removed in order. From then on, a publisher that takes it removes the desk
-            # before it removes any manifest. So it cannot be taken from here, even if it becomes free again.
+            # On a disk, a number has not been used before while the one before it is there, since they are removed in
+            # order. The desk is there before this looks. From then on, another newcomer that takes the number removes
+            # the desk before it removes any manifest. If it is the publisher that takes it, `_made` sees that.
             if not store.is_local or _is_last(directory, newest):
-                there = _made(directory, store, claim, desk)
+                there = _made(directory, store, claim, desk, newest)
                 is_mine = there is not None and there.writer == claim.writer
         finally:
             if not is_mine:
@@ -159,8 +159,10 @@ def _newest(directory: Directory, store: Store, dialect: Dialect) -> Version | N
 
 
 def _is_last(directory: Directory, newest: Version | None) -> bool:
-    """Whether no manifest after this one has been removed yet: it is still there. For None, whether there is none."""
-    return not directory.numbers() if newest is None else directory.get(newest.version, newest) is newest
+    """Whether no manifest after this one has been removed yet, since it is there. None stands for that before all."""
+    if newest is None:
+        return not directory.numbers()[1:]
+    return directory.get(newest.version, newest) is newest
 
 
 def _require_dialect(store: Store, newest: Version, dialect: Dialect) -> None:
@@ -177,7 +179,7 @@ def _attempt_to_write(store: Store, newest: Version | None) -> None:
         store.attempt(trial_name(folder, epoch, token))
 
 
-def _made(directory: Directory, store: Store, claim: Version, desk: str) -> Version | None:
+def _made(directory: Directory, store: Store, claim: Version, desk: str, newest: Version | None) -> Version | None:
     """Create the manifest of a claim. If another publisher has taken its number, its manifest; None if it is gone."""
     text, claim = sealed(claim)
     name = manifest_name(claim.version)
@@ -192,9 +194,13 @@ def _made(directory: Directory, store: Store, claim: Version, desk: str) -> Vers
         if there is None:
             directory.newest()  # raises DamagedError if it is there and cannot be read
         return there
-    if store.is_local or (directory.newest_since(claim) or 0) <= claim.version or directory.is_followed(claim):
+    if (
+        _is_last(directory, newest)
+        if store.is_local
+        else (directory.newest_since(claim) or 0) <= claim.version or directory.is_followed(claim)
+    ):
         return claim
-    store.remove(name)  # its number was taken and removed before, which without desks nothing prevents
+    store.remove(name)  # its number was taken and removed before: by the publisher, or where there are no desks
     return None
 
 

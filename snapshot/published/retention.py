@@ -38,7 +38,7 @@ REMOVALS: Final = 64
 """At most so many versions are removed when one is published, so no single call pays for all of them."""
 
 
-CLAIMS: Final = 1000
+CLAIMS: Final = 200
 """Of so many publishers at most, the files are found that they wrote when another one had taken their next number."""
 
 

@@ -254,9 +254,8 @@ class TestRetention:
         trie, passed, read = SubscriptionTrie(), itertools.chain([0.0], itertools.repeat(3600.0)), list[int]()
         monkeypatch.setattr(retention, "monotonic", passed.__next__)
         monkeypatch.setattr(Directory, "get", lambda *of, get=Directory.get: read.append(of[1]) or get(*of))
-        publisher = snapshot.Publisher(trie, tmp_path, keep=keep)
-        assert 30 not in read
-        go_on(trie, publisher, 2)
+        go_on(trie, snapshot.Publisher(trie, tmp_path, keep=keep), 2)
+        assert read.count(30) == 1  # when it is removed
         assert [one.version for one in snapshot.versions(tmp_path)] == [60, 62, 63]
 
     @pytest.mark.parametrize("is_stuck", [True, False])
@@ -420,6 +419,20 @@ class TestTakeOver:
         monkeypatch.setattr(taking_over, "claimed", overtaken)
         with pytest.raises(snapshot.DamagedError if is_lost else snapshot.FencedError):
             snapshot.take_over(tmp_path)
+
+    def test_takes_a_later_number_if_its_own_is_used_and_free_again(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The publisher has published and removed that version while the newcomer was about to create its claim."""
+        trie, publisher = published(tmp_path, keep=1)
+
+        def slowly(*claim: Any, create: Any = store.LocalStore.create) -> None:
+            monkeypatch.undo()
+            go_on(trie, publisher, 40)
+            create(*claim)
+
+        monkeypatch.setattr(store.LocalStore, "create", slowly)
+        assert snapshot.take_over(tmp_path)[1].publish() == publisher.version == 43
 
 
 def test_outdated_tries_are_refused_and_fence_nobody(tmp_path: Path) -> None:
