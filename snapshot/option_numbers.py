@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from snapshot._extras import extra
-from snapshot.catalyst import text
 from snapshot.option_maps import maps_of
 from snapshot.text_columns import expanded
 
@@ -65,5 +64,6 @@ def looked_up(number: str, plan: Sequence[OptionMap]) -> str:
     """A Spark expression for the options that a number means; null for null."""
     # JSON, since Spark takes a second over an array of some hundred maps that are written out. Not element_at, which
     # under spark.sql.ansi.enabled takes a null for the first place of an array without nulls.
-    known = text(json.dumps([dict(options) for options in plan]))
-    return f"get(from_json({known}, 'array<map<string, string>>'), {number})"
+    # And in hexadecimal bytes, since the meaning of a backslash in SQL depends on a setting.
+    known = json.dumps([dict(options) for options in plan]).encode().hex()
+    return f"get(from_json(cast(X'{known}' as string), 'array<map<string, string>>'), {number})"
