@@ -25,6 +25,7 @@ or Spark import them (``pip install subtrie[arrow]`` or ``subtrie[spark]``).
 `changes`           the changes between two versions: each one, or what they come to
 `check_storable`    whether a subscription could be published, before it is made
 `compact`           a full instant, written beside the publisher
+`to_delta`          Delta tables of the newest version and of the changes, made of the files that lie there
 `restore`           a trie rebuilt as it was when a version was published
 `take_over`         a published trie restored and continued, whoever published it before
 `follow`            a live copy of a published trie, in another process
@@ -57,6 +58,7 @@ from snapshot.published import (
     follow,
     restore,
     take_over,
+    to_delta,
     versions,
 )
 from snapshot.questions import busiest_filters, dead_filters, growth, overlaps, topics_per_subscriber
@@ -99,6 +101,7 @@ __all__ = [
     "restore",
     "take_over",
     "to_arrow",
+    "to_delta",
     "to_pandas",
     "to_reader",
     "to_spark",

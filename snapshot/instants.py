@@ -16,9 +16,9 @@ from snapshot.columns import BATCH_ROWS, stored_schema
 from snapshot.held_sets import JOINED
 from snapshot.merging import merged, name_texts, there_after
 from snapshot.older import current
-from snapshot.published import Directory, Version
-from snapshot.published.directory import require_whole
+from snapshot.published.directory import Directory, require_whole
 from snapshot.published.feed import parquet_file, read_feed
+from snapshot.published.manifest import DataFile, Version
 from snapshot.published.store import Store
 
 if TYPE_CHECKING:
@@ -86,6 +86,12 @@ def parts_of(directory: Directory, version: Version) -> tuple[list[Part], Flags]
             parts.append(Part(version, full, groups, there[start:end], []))
             start = end
     return [*parts, Part(version, full, [], there[:0], later)] if later else parts, there
+
+
+def files_of(parts: list[Part]) -> list[DataFile]:
+    """The files of the full instant and of the feeds, in order."""
+    full, feeds = parts[0].full, parts[-1].feeds
+    return [file for file in (full.full, *(each.feed for each in feeds)) if file is not None]
 
 
 def rows_of(store: Store, part: Part) -> Iterator[pa.Table]:

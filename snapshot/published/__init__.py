@@ -6,6 +6,7 @@ docs/published-format.md describes the format, which is plain Parquet and JSON. 
 from __future__ import annotations
 
 from snapshot.published.compacting import compact
+from snapshot.published.delta import to_delta
 from snapshot.published.directory import Directory, Parts, open_directory, versions
 from snapshot.published.errors import DamagedError, FencedError, HistoryError, NotPublishedError, OutdatedError
 from snapshot.published.follower import Follower, follow
@@ -35,5 +36,6 @@ __all__ = [
     "open_directory",
     "restore",
     "take_over",
+    "to_delta",
     "versions",
 ]

@@ -15,7 +15,7 @@ from typing import Any
 
 from snapshot.columns import Cut
 from snapshot.parquet import write_set
-from snapshot.published.delta import log_full
+from snapshot.published.delta import log_delta
 from snapshot.published.directory import open_directory
 from snapshot.published.manifest import FULL, DataFile, data_name, record_name, sealed
 from snapshot.published.restoring import rebuild, whole
@@ -30,8 +30,7 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
     that an earlier version of this package published is written again, in the present format; until then, readers
     convert it. (One that it compacted stays until there is a later version.)
 
-    The folder ``full`` is a Delta table, too, with the content of this version (`snapshot.published.delta`), until
-    retention removes its file, as it does some time after the publisher has written a full instant of its own.
+    The directory becomes a Delta table, too, as by `to_delta`.
 
     Args:
         where: the directory, a path or a URI, to which this process can write.
@@ -63,8 +62,8 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
     (trie, there), version = whole(directory, lambda of, version: (rebuild(of, version), of.parts(version).full))
     store, number = directory.store, version.version
     is_older = there == version and version.json_options is not None  # a record stays: later versions may begin with it
-    if there.version == number and there.full is not None and not is_older:
-        log_full(store, version, there.full)
+    if there.version == number and not is_older:
+        log_delta(directory)
         return number
     cut = Cut(trie.snapshot(), version.snapshot_id, version.time, version.limits)
     name = data_name(FULL, number, "c")
@@ -82,6 +81,5 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
         if directory.version_at().version == number:
             raise
         return compact(where, storage=storage)  # progress: there is a later version
-    else:
-        log_full(store, version, file)
+    log_delta(directory)
     return number

@@ -6,9 +6,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import snapshot
+from snapshot.published import open_directory
+from snapshot.published.deletion_vector import roaring
+from snapshot.published.feed import feed_schema, read_feed
 from subtrie import MQTT, NATS, Dialect
 from tests.snippets import snippets
 
@@ -26,7 +31,7 @@ SECOND = """    trie.subscribe("alarm/#", "guard", qos=1)
 
 @pytest.mark.parametrize("later", [SECOND, ""], ids=["feeds", "no feeds"])
 def test_other_engines_find_what_the_trie_holds(later: str) -> None:
-    for name in ("duckdb", "datafusion", "polars", "pandas"):
+    for name in ("duckdb", "datafusion", "polars", "deltalake", "pandas"):
         pytest.importorskip(name, reason="needs the extra `readers`")
     assert SECOND in READERS
     setup, *recipes, of_topics = [
@@ -54,34 +59,48 @@ def test_other_engines_find_what_the_trie_holds(later: str) -> None:
     ]
 
 
-def test_a_delta_table_has_what_was_compacted(tmp_path: Path) -> None:
-    """Also after retention has removed earlier files, and beside publishers that take over."""
-    deltalake = pytest.importorskip("deltalake", reason="needs the extra `readers`")
-    polars = pytest.importorskip("polars", reason="needs the extra `readers`")
-    log = tmp_path / "full" / "_delta_log" / f"{0:020}.json"
-    for step in range(12):
-        trie, publisher = snapshot.take_over(tmp_path, MQTT, keep=1)
+def test_delta_tables_have_what_was_published(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The newest set and all changes: with feeds and without, after retention, and beside publishers that take over."""
+    deltalake, polars = (
+        pytest.importorskip(name, reason="needs the extra `readers`") for name in ("deltalake", "polars")
+    )
+
+    for step in range(1, 16):
+        trie, publisher = snapshot.take_over(tmp_path, MQTT, keep=3)
         with publisher:
-            trie.subscribe_many((f"a{step % 3}/{n}", f"s{n}", {"n": step}) for n in range(500))
-            publisher.publish()
-            for _ in range(2):
-                snapshot.compact(tmp_path)
-        right = sorted((one.filter, one.subscriber, str(one.options["n"])) for one in trie.subscriptions())
-        log.write_text(log.read_text().replace("types", "words"))  # as an earlier version, with other columns, began it
-        table = deltalake.DeltaTable(tmp_path / "full")
-        assert table.version() == step
-        for rows in (
-            table.to_pyarrow_table().to_pylist(),
-            polars.scan_delta(str(tmp_path / "full")).collect().to_arrow().to_pylist(),
-        ):
-            found = [(row["filter"], row["subscriber"], _value(row["options"])) for row in rows]
-            assert (sorted(found), "types" in rows[0]) == (right, step > 0)
+            for turn in range(step % 5):
+                trie.subscribe_many((f"a{turn}/{n}", f"s{n}", {"n": step}) for n in range(step, 500, 3))
+                trie.unsubscribe(f"a0/{step}", f"s{step}")
+                publisher.publish()
+        for call in (snapshot.to_delta, snapshot.compact if step % 4 == 2 else snapshot.to_delta):
+            assert call(tmp_path) == publisher.version
+        # Who publishes four and keeps three lacks one.
+        assert sum("lacks those of" in told for told in caplog.messages) == (step + 1) // 5
+        store, versions = open_directory(tmp_path).store, snapshot.versions(tmp_path)
+        names = ["_commit_version", "filter", "subscriber", "_change_type", "_commit_timestamp"]
+        order = [(name, "ascending") for name in names]
+        changes = (
+            pa.concat_tables([feed_schema().empty_table(), *(read_feed(store, each) for each in versions if each.feed)])
+            .select(names)
+            .sort_by(order)
+        )
+        for where in (tmp_path, tmp_path / "changes"):
+            table = deltalake.DeltaTable(where)
+            # No commit if nothing is new; one more for each compaction.
+            assert table.version() + 1 == step - step // 5 + (step + 2) // 4 * (where == tmp_path)
+            with pytest.raises(deltalake.exceptions.CommitFailedError, match="subtrieOnePublisher"):
+                deltalake.write_deltalake(where, changes, mode="append", schema_mode="merge")
+            of_delta_rs = deltalake.QueryBuilder().register("t", table).execute("SELECT * FROM t").read_all()
+            plain = [table.to_pyarrow_table()] if where != tmp_path or step % 4 == 2 else []  # which has no vectors
+            for rows in (pa.table(of_delta_rs), polars.scan_delta(str(where)).collect().to_arrow(), *plain):
+                as_changes = rows.select(names).cast(changes.schema).sort_by(order) if where != tmp_path else None
+                assert snapshot.from_arrow(rows, MQTT) == trie if as_changes is None else as_changes == changes
 
 
-def _value(options: list[Any]) -> str:
-    """The value of the only option, as a pair or a structure."""
-    (pair,) = options
-    return str(pair["value"] if isinstance(pair, dict) else pair[1])
+@pytest.mark.parametrize("rows", [[0], [7, 65_535, 65_536], range(0, 200_000, 3), range(5_000, 300_000)])
+def test_a_deletion_vector_is_a_roaring_bitmap(rows: Any) -> None:
+    pyroaring = pytest.importorskip("pyroaring", reason="needs the extra `bitmaps`")
+    assert pyroaring.BitMap.deserialize(roaring(np.array(rows))) == pyroaring.BitMap(rows)
 
 
 @pytest.mark.parametrize(("dialect", "first"), [(MQTT, 2**64), (NATS, "s")], ids=["MQTT", "NATS"])

@@ -94,7 +94,9 @@ def test_what_an_earlier_version_of_this_package_wrote_comes_back(tmp_path: Path
         (part,) = sets._built(open_directory(where), open_directory(where).version_at()).parts  # as Spark's workers
         assert {name for row in part.rows["options"].to_pylist() for name, _ in row} >= {"n", "m" * 300, "~n"}
         assert part.rows.num_rows == len(taken)
-        assert snapshot.compact(where) == 5
+        with pytest.raises(ValueError, match="of an earlier format"):
+            snapshot.to_delta(where)
+        assert snapshot.compact(where) == snapshot.to_delta(where) == 5
         assert held(snapshot.restore(where)) == held(taken)
     assert held(snapshot.load(tmp_path / "set.parquet")) == held(snapshot.restore(tmp_path / "MQTT", at=3))
     assert held(snapshot.load(tmp_path / "plain.parquet")) == held(trie_of(("a/+", "alice", {"qos": 1}), dialect=MQTT))
