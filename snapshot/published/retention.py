@@ -227,7 +227,8 @@ def sweep(directory: Directory, claim: Version, own: str) -> tuple[Sequence[int]
         for name in [name for name in names if not first <= name < last or name[:20] in free]:
             written = epoch_of(name)
             is_over = written is not None and (written < epoch or (written == epoch and is_trial(name)))
-            if f"{folder}/{name}" == HINT or (is_over and full_number(name) not in left):
+            is_left = full_number(name) in left and not name.startswith(".")  # which is unfinished, whatever its number
+            if f"{folder}/{name}" == HINT or (is_over and not is_left):
                 with contextlib.suppress(OSError):  # such a file does no harm
                     store.remove(f"{folder}/{name}")
     return present, cleared
