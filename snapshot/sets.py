@@ -95,6 +95,10 @@ class BroadcastSet:
         return held_sets.built(pa.ipc.open_stream(self.content.value), self.dialect)
 
 
+_last_sent: dict[tuple[Any, str], BroadcastSet] = {}
+"""The set that was sent last, by context and digest. An equal one is not sent again."""
+
+
 class TrieSet:
     """A snapshot of a trie, on the driver."""
 
@@ -104,6 +108,8 @@ class TrieSet:
 
     def sent(self, spark: SparkSession, *, history: bool = False) -> BroadcastSet:
         """The object that the workers are sent, and that makes the set there. Equal objects mean the same set.
+
+        What Spark keeps of it lasts as long as the plans that need it, and a set more: the last one.
 
         Args:
             history: whether the set is that of all versions that are kept up to this one.
@@ -123,7 +129,18 @@ class TrieSet:
             stream.write_table(self._table)
         content = bytes(sink.getvalue())
         digest = hashlib.blake2b(content + repr(self.dialect).encode(), digest_size=16).hexdigest()
-        return BroadcastSet(digest, self.dialect, spark.sparkContext.broadcast(content))
+        context: Any = spark.sparkContext
+        sent = _last_sent.get((context, digest))
+        if sent is None:
+            broadcast = context.broadcast(content)
+            # Spark's cleaner removes the blocks of a broadcast variable that no plan refers to, but not the file that
+            # Python wrote. One object of the JVM knows where that is: the driver's block, from which tasks learn it. So
+            # the file goes when that object is collected, and not a moment before.
+            context._jvm.org.apache.commons.io.FileCleaner.track(broadcast._path, broadcast._python_broadcast)
+            sent = BroadcastSet(digest, self.dialect, broadcast)
+            _last_sent.clear()
+            _last_sent[context, digest] = sent
+        return sent
 
     def options(self) -> tuple[OptionMap, ...]:
         """Different options that subscriptions have: all of them, or those of `OPTIONS_SEEN` rows."""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import random
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 import snapshot
-from snapshot import held_sets, messages, option_numbers
+from snapshot import held_sets, messages, option_numbers, sets
 from snapshot.worker import place_of
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
-from tests.snapshot.support import trie_of
+from tests.snapshot.support import trie_of, until
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -198,13 +199,6 @@ class TestMatches:
             assert Counter((row["topic"], row["filter"], row["subscriber"]) for row in found) == expected
 
 
-@pytest.fixture
-def case_sensitive(spark: SparkSession) -> Any:
-    spark.conf.set("spark.sql.caseSensitive", "TRUE")
-    yield
-    spark.conf.unset("spark.sql.caseSensitive")
-
-
 class TestMessages:
     def frame(self, spark: SparkSession, *rows: Any, columns: Any = "topic string") -> DataFrame:
         return spark.createDataFrame(list(rows), columns)
@@ -216,31 +210,38 @@ class TestMessages:
             "`ä.*` struct<x:int,y:map<string,double>>, `` int, c0 int"
         )
         given = self.frame(spark, ("a.b", at, b"\0\1", ["x", None], (1, {"k": 0.5}), 1, 2), columns=schema)
-        joined = snapshot.match_spark(given, trie_of(("a.*", "alice")), topic="my.topic")
+        joined = snapshot.match_spark(given, trie_of(("a.*", "alice")), topic="MY.topic")
         assert joined.columns == [*given.columns, *held_sets.JOINED]
         assert joined.drop(*held_sets.JOINED).schema == given.schema
         assert joined.drop(*held_sets.JOINED).collect() == given.collect()
 
     def test_meet_the_set_as_it_was_when_it_was_called_or_nobody(self, spark: SparkSession) -> None:
-        trie = trie_of(("a", "alice"))
-        joined = snapshot.match_spark(self.frame(spark, ("a",), (None,)), trie)
+        joined = snapshot.match_spark(self.frame(spark, ("a",), (None,)), trie := trie_of(("a", "alice")))
         trie.unsubscribe("a", "alice")
         assert [[row.subscriber for row in joined.collect()] for _ in range(2)] == [["alice"]] * 2
         for rows, source in (([("a",)], trie), ([], trie_of(("#", "alice")))):
             nobody = snapshot.match_spark(self.frame(spark, *rows), source)
             assert (nobody.columns, nobody.count()) == (["topic", *held_sets.JOINED], 0)
 
-    def test_are_looked_up_without_regard_to_case_as_spark_does(self, spark: SparkSession) -> None:
-        joined = snapshot.match_spark(
-            self.frame(spark, (1, "a"), columns="id int, topic string"), trie_of(("a", "x")), "Topic"
+    def test_are_matched_with_a_set_that_is_sent_once_and_given_back(self, spark: SparkSession) -> None:
+        """What Spark keeps of a set in files: no more than frames that are held need, and the last one."""
+        context, frame, trie = cast("Any", spark.sparkContext), self.frame(spark, ("a",)), trie_of(("a", 0))
+        before, held = set(Path(context._temp_dir).iterdir()), snapshot.match_spark(frame, trie)
+        for number in range(1, 6):
+            trie.subscribe("a", number)
+            assert snapshot.match_spark(frame, trie).count() == number + 1
+            assert sets.TrieSet(trie, None).sent(spark) is sets.TrieSet(trie, None).sent(spark)
+        until(
+            lambda: (gc.collect(), context._jvm.System.gc(), len({*Path(context._temp_dir).iterdir()} - before))[2] == 2
         )
-        assert joined.columns == ["id", "topic", *held_sets.JOINED]
-        assert joined.count() == 1
+        assert held.count() == 1
 
-    def test_are_told_apart_by_case_where_spark_does(self, spark: SparkSession, case_sensitive: None) -> None:
+    def test_are_told_apart_by_case_where_spark_does(self, spark: SparkSession, request: pytest.FixtureRequest) -> None:
+        spark.conf.set("spark.sql.caseSensitive", "TRUE")
+        request.addfinalizer(lambda: spark.conf.unset("spark.sql.caseSensitive"))
         given = self.frame(spark, ("a", "b", "c"), columns="topic string, Topic string, Filter string")
-        joined = snapshot.match_spark(given, trie_of(("b", "alice")), topic="Topic")
-        assert [tuple(row) for row in joined.collect()] == [("a", "b", "c", "b", "alice", {})]
+        joined = snapshot.match_spark(given, trie_of(("b", "alice")), topic="Topic").collect()
+        assert [*map(tuple, joined)] == [("a", "b", "c", "b", "alice", {})]
         with pytest.raises(ValueError, match="have no column 'TOPIC'"):
             snapshot.match_spark(given, trie_of(("b", "alice")), topic="TOPIC")
 
