@@ -88,8 +88,7 @@ class Retention:
         self._there = deque(present)  # the numbers of all manifests
         self._newest, self._begun = claim, monotonic()
         self._oldest = claim.version + 1 if claim.oldest is None else claim.oldest
-        claims = directory.claims(claim, self._oldest) if isinstance(keep, int) else ()
-        self._claims = {each for each in claims if each >= self._oldest}
+        self._claim, self._claims = claim, set[int]()  # those among the kept, once they are read
         self._kept: dict[int, _Kept] = {}  # by the numbers of manifests, those that were written or read
 
     def oldest_with(self, number: int, time: datetime.datetime) -> int:
@@ -98,6 +97,8 @@ class Retention:
         fails, since the disk is full perhaps, all are kept this time."""
         try:
             if self._left is None:  # a copy that is damaged does not say how old it is: it might be of now
+                claims = self._directory.claims(self._claim, self._oldest) if isinstance(self._keep, int) else ()
+                self._claims = {each for each in claims if each >= self._oldest}
                 times = {of: time if each is None else each.time for of, each in self._directory.left().items()}
                 self._left = {of: times[of] for of in times if of < self._oldest}
             oldest = self._expired(number, time)
