@@ -17,7 +17,7 @@ from snapshot._extras import extra
 from snapshot.columns import cut_of, schema, set_batches, stored_schema, table_of
 from snapshot.environment import require_session, require_workers
 from snapshot.held_sets import JOINED, HeldSet
-from snapshot.instants import Part, parts_of, rows_of
+from snapshot.instants import Part, files_of, parts_of, rows_of
 from snapshot.merging import KIND, merged, name_texts, there_after
 from snapshot.older import current
 from snapshot.option_maps import TYPES
@@ -95,8 +95,8 @@ class BroadcastSet:
         return held_sets.built(pa.ipc.open_stream(self.content.value), self.dialect)
 
 
-_last_sent: dict[tuple[Any, str], BroadcastSet] = {}
-"""The set that was sent last, by context and digest. An equal one is not sent again."""
+LAST_SENT = "_subtrie_last_sent"
+"""Where a Spark context keeps the set that was sent last. An equal one is not sent again."""
 
 
 class TrieSet:
@@ -130,16 +130,15 @@ class TrieSet:
         content = bytes(sink.getvalue())
         digest = hashlib.blake2b(content + repr(self.dialect).encode(), digest_size=16).hexdigest()
         context: Any = spark.sparkContext
-        sent = _last_sent.get((context, digest))
-        if sent is None:
+        sent: BroadcastSet | None = vars(context).get(LAST_SENT)
+        if sent is None or sent.digest != digest:  # two threads may both send it, which costs only time
             broadcast = context.broadcast(content)
             # Spark's cleaner removes the blocks of a broadcast variable that no plan refers to, but not the file that
             # Python wrote. One object of the JVM knows where that is: the driver's block, from which tasks learn it. So
             # the file goes when that object is collected, and not a moment before.
             context._jvm.org.apache.commons.io.FileCleaner.track(broadcast._path, broadcast._python_broadcast)
             sent = BroadcastSet(digest, self.dialect, broadcast)
-            _last_sent.clear()
-            _last_sent[context, digest] = sent
+            vars(context)[LAST_SENT] = sent
         return sent
 
     def options(self) -> tuple[OptionMap, ...]:
@@ -251,7 +250,7 @@ class PublishedSet:
             read = partial(_read_parts, where=store.uri, parts=parts)
             rows = spark.range(0, len(parts), 1, len(parts)).mapInArrow(read, struct_of(stored_schema()))
             return rows.select(*names)
-        files = [file for file in (full.full, *(each.feed for each in feeds)) if file is not None]
+        files = files_of(parts)
         reader = spark.read.option("__globPaths__", "false")  # or Spark would take brackets for a pattern
         rows = reader.schema(struct_of(stored_schema())).parquet(*map(self._directory.locate, files))
         return (_flagged(spark, rows, there, files) if feeds else rows).select(*names)

@@ -71,6 +71,7 @@ def to_delta(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None
 
     Any number of processes may call it at any time. If one is killed, the tables show what they did before. O(n) bytes,
     memory for the changes, and a byte for each row; a commit has at most an eighth of that, and a line for each feed.
+    The manifest of each version since the last call is read; the first time, of each that is kept.
     The linearization point, for each of the tables, is the creation of the commit.
 
     >>> import tempfile, snapshot
