@@ -211,10 +211,8 @@ def _merged(parts: list[Part]) -> tuple[Part, ...]:
 def _there(held: HeldSet, names: Collection[Name]) -> Iterator[tuple[Name, int]]:
     """Those of these subscriptions that are there, with the numbers of their rows."""
     filters = {behind_group(filter, held.dialect) for filter, _, _ in names}
-    candidates = [found.subscriber for filter in filters for found in held.rows.subscriptions(filter=filter)]
-    numbers = extra("numpy").array(candidates, extra("numpy").int64)
-    numbers.sort()
-    for rows, texts in taken(held, numbers):
+    candidates = sorted(found.subscriber for filter in filters for found in held.rows.subscriptions(filter=filter))
+    for rows, texts in taken(held, extra("numpy").array(candidates, extra("numpy").int64)):
         for name, row in zip(names_of(texts, held.dialect), rows.tolist(), strict=True):
             if name in names:
                 yield name, row

@@ -179,9 +179,9 @@ class PublishedVersion:
             times = [first.time, *(version.time for version in versions)]
             return held_sets.with_history(_built(directory, first), _changes(directory, versions), times)
         kept = [each for each in held_sets.kept() if isinstance(each, PublishedVersion) and each.since is None]
-        marks = [each.mark for each in kept if each.where == self.where and each.mark.version < number]
-        if marks:
-            before = PublishedVersion(self.where, max(marks, key=lambda mark: mark.version))
+        earlier = [each for each in kept if each.where == self.where and each.mark.version < number]
+        if earlier:
+            before = max(earlier, key=lambda each: each.mark.version)
             try:
                 directory.require(before.mark)
                 feeds = _changes(directory, directory.changes(before.mark.version, number))

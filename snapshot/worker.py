@@ -89,10 +89,8 @@ def _joined(
     if len(held.parts) > 1:
         order = np.argsort(rows, kind="stable")
         positions, rows = positions[order], rows[order]
-    done = 0
     for part, numbers in by_part(held, rows):
-        some = positions[done : done + len(numbers)]
-        done += len(numbers)
+        some, positions = np.split(positions, [len(numbers)])
         *subscriptions, options = _subscriptions(part.rows, pa.array(numbers - part.start), job, held)
         columns = [*messages.take(pa.array(some)).columns, *subscriptions]
         yield from _batches(columns, len(some), None, options, job)
@@ -236,16 +234,12 @@ def _one_of_each_group(positions: Numbers, rows: Numbers, keys: pa.Array, held: 
     order = np.argsort(rows, kind="stable")
     members: dict[tuple[int, str], list[tuple[str, str, int]]] = {}
     chosen = []
-    numbers = rows[order]
-    start = 0
-    for these, subscriptions in taken(held, numbers):
-        for offset, (filter, subscriber, group) in enumerate(_grouped(subscriptions, held.dialect)):
-            match = int(order[start + offset])
-            if group is None:
-                chosen.append(match)
-            else:
-                members.setdefault((int(positions[match]), group), []).append((subscriber, filter, match))
-        start += len(these)
+    subscriptions = chain.from_iterable(_grouped(texts, held.dialect) for _, texts in taken(held, rows[order]))
+    for match, (filter, subscriber, group) in zip(order.tolist(), subscriptions, strict=True):
+        if group is None:
+            chosen.append(match)
+        else:
+            members.setdefault((int(positions[match]), group), []).append((subscriber, filter, match))
     texts = keys.to_pylist()
     for (position, group), found in members.items():
         found.sort(key=lambda member: (member[0].encode(), member[1].encode()))
