@@ -60,10 +60,17 @@ class Claimed(NamedTuple):
     alone: bool
 
 
-def claimed(directory: Directory, store: Store, dialect: Dialect, require: Callable[[Version | None], None]) -> Claimed:
+def claimed(
+    directory: Directory,
+    store: Store,
+    dialect: Dialect,
+    require: Callable[[Version | None], None],
+    seen: Version | None = None,
+) -> Claimed:
     """Claim a directory with the next number.
 
     Args:
+        seen: a version that was read just now (`Directory.newest`).
         require: called with the newest version before each attempt; raises an error if it must not be followed.
 
     Raises:
@@ -74,7 +81,7 @@ def claimed(directory: Directory, store: Store, dialect: Dialect, require: Calla
     Lock-free: an attempt fails only if another publisher has taken the number. In an object store, the next request
     after the one that has read that manifest is the claim; a publisher makes three for each version.
     """
-    newest = _newest(directory, store, dialect)
+    newest = _newest(directory, store, dialect, seen)
     require(newest)
     store.prepare(FOLDERS)
     _attempt_to_write(store, newest)
@@ -132,9 +139,9 @@ def fenced_by(store: Store, who: str) -> FencedError:
     )
 
 
-def _newest(directory: Directory, store: Store, dialect: Dialect) -> Version | None:
+def _newest(directory: Directory, store: Store, dialect: Dialect, seen: Version | None = None) -> Version | None:
     """The newest version, which a claim may follow."""
-    newest = directory.newest()
+    newest = directory.newest(seen)
     if newest is None:
         others = set(store.names("")).difference(FOLDERS)
         others.update(name for folder in (FULL, CHANGES) for name in store.names(folder) if not name.startswith("."))

@@ -36,6 +36,7 @@ from snapshot.published.manifest import (
     left_in,
     manifest_name,
     manifest_number,
+    newest_in,
     numbers_in,
     record_name,
 )
@@ -64,8 +65,12 @@ class Directory:
         self._listed: dict[str, Any] | None = None  # the newest manifest, as a listing showed it
         self._ahead: dict[int, Version] = {}  # got before they are needed, for one `get` of each
 
-    def newest(self) -> Version | None:
+    def newest(self, seen: Version | None = None) -> Version | None:
         """The newest version, which may be a claim; None if there is none. Lists the manifests and reads the last.
+
+        Args:
+            seen: one that was read just now. On a disk, as long as it is there, those after it are looked for one by
+                one: manifests are removed in order, so none of them is missing, and a million need not be listed.
 
         Raises:
             HistoryError: a version does not follow the one before it.
@@ -74,9 +79,12 @@ class Directory:
         self._ahead, found, gone = {}, None, None
         if isinstance(self.store, ObjectStore):
             self.store.ahead = {}
+        elif seen is not None:
+            found = self.get(seen.version, seen)
+            found = found if found is seen else None
         # Progress: a round without a result found that the newest manifest had been removed, so others followed it. If
         # it is still listed afterwards, it was not removed, and the search ends.
-        while found is None and (numbers := self.numbers()):
+        while found is None and (numbers := newest_in(self.store.names(VERSIONS))):
             found = self.get(numbers[-1])
             if found is None and numbers[-1] == gone:
                 raise DamagedError(

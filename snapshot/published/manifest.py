@@ -393,6 +393,12 @@ def numbers_in(files: Iterable[str]) -> Sequence[int]:
     return range(first, last + 1) if last - first < len(names) else sorted(int(name[:20]) for name in names)
 
 
+def newest_in(files: list[str]) -> Sequence[int]:
+    """The newest of these versions, if there is one. Hardly any other name lies behind all manifests."""
+    last = max(files, default="")
+    return numbers_in([last] if _MANIFEST.fullmatch(last) else files)[-1:]
+
+
 def record_name(version: int) -> str:
     """The name of the record of a full instant that was written after its version."""
     return f"{FULL}/{version:020}.json"

@@ -115,7 +115,7 @@ def take_over(
         trie = found if given is None else given
         if trie is not found:
             trie.subscribe_many(found.subscriptions())
-        taken = claimed(directory, store, trie.dialect, lambda newest: None)
+        taken = claimed(directory, store, trie.dialect, lambda newest: None, version)
         _caught_up(found, version, taken, directory, trie)
         instant = None if options.get("key") else trie.snapshot()  # which has keys already, so that none is known
         last = last_published(directory, taken, instant)
