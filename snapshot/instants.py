@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, stored_schema
 from snapshot.held_sets import JOINED
-from snapshot.merging import merged, name_texts, there_after
+from snapshot.merging import merged, named, there_after
 from snapshot.older import current
 from snapshot.published.directory import Directory, require_whole
 from snapshot.published.feed import parquet_file, read_feed
@@ -61,7 +61,7 @@ def parts_of(directory: Directory, version: Version) -> tuple[list[Part], Flags]
 
     O(n) bytes; it takes memory for the changes, and a byte for each row.
     """
-    pa, pc, np = extra("pyarrow"), extra("pyarrow.compute"), extra("numpy")
+    pa, np = extra("pyarrow"), extra("numpy")
     store, (full, later), queues = directory.store, directory.parts(version), version.dialect.queue_groups
     assert full.full is not None
     require_whole(store, full.full)
@@ -70,18 +70,18 @@ def parts_of(directory: Directory, version: Version) -> tuple[list[Part], Flags]
         feed = read_feed(store, each)
         feeds.append(feed.append_column(ROW, pa.array(np.arange(end, end + len(feed)))))
         end += len(feed)
-    there, names = np.repeat((True, False), (full.full.rows, end - full.full.rows)), pa.array([], pa.large_string())
-    if feeds:
-        changes = merged(feeds, queues)
-        names = name_texts(changes, queues)
+    changes = merged(feeds, queues) if feeds else None
+    there = np.repeat((True, False), (full.full.rows, end - full.full.rows))
+    if changes is not None:
         there[there_after(changes).column(ROW)] = True
     parts, start = [], 0
     with parquet_file(store, full.full.path) as file:
         for first in range(0, max(1, file.num_row_groups), PART_GROUPS):
             groups = list(range(first, min(first + PART_GROUPS, file.num_row_groups)))
-            if feeds:
-                rows = current(file.read_row_groups(groups, columns=JOINED, use_threads=False), full.json_options)
-                there[start : start + len(rows)] = pc.invert(pc.is_in(name_texts(rows, queues), value_set=names))
+            if changes is not None:
+                rows = file.read_row_groups(groups, columns=JOINED if queues else JOINED[:2], use_threads=False)
+                rows = current(rows, full.json_options) if queues else rows
+                there[start : start + len(rows)] = ~named(rows, changes, queues)
             end = start + sum(file.metadata.row_group(group).num_rows for group in groups)
             parts.append(Part(version, full, groups, there[start:end], []))
             start = end

@@ -50,6 +50,16 @@ def name_texts(rows: pa.Table | pa.RecordBatch, queues: bool) -> Any:
     return pc.binary_join_element_wise(*(each.cast(large) for each in texts), pa.scalar(":", large))
 
 
+def named(rows: pa.Table, changes: pa.Table, queues: bool) -> Numbers:
+    """Whether each row is of a subscription that one of the changes names. Names are made of rows with such a filter
+    alone, which are few."""
+    is_in = extra("pyarrow.compute").is_in
+    some = is_in(rows.column("filter"), value_set=changes.column("filter"))
+    found: Numbers = some.to_numpy()
+    found[found] = is_in(name_texts(rows.filter(some), queues), value_set=name_texts(changes, queues))
+    return found
+
+
 def merged(feeds: Iterable[pa.Table], queues: bool) -> pa.Table:
     """The last row of each subscription: how it is after all changes, or that it was deleted. It may be brought to a
     set at any time since the first feed.

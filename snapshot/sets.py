@@ -18,7 +18,7 @@ from snapshot.columns import cut_of, schema, set_batches, stored_schema, table_o
 from snapshot.environment import require_session, require_workers
 from snapshot.held_sets import JOINED, HeldSet
 from snapshot.instants import Part, files_of, parts_of, rows_of
-from snapshot.merging import KIND, merged, name_texts, there_after
+from snapshot.merging import KIND, merged, named, there_after
 from snapshot.older import current
 from snapshot.option_maps import TYPES
 from snapshot.option_numbers import OptionMap, numbered
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
 OPTIONS_SEEN, GROUPS_SEEN = 64 * 1024, 4
 """Rows of which the driver looks at the options, and in how many parts of a file they are, at most."""
-
-FLAGS = 4096
-"""So many rows of files have their flags in one array."""
 
 
 def source_of(
@@ -193,15 +190,15 @@ class PublishedVersion:
 
 def _built(directory: Directory, version: Version) -> HeldSet:
     """A version, from its full instant and the changes since: each file is read once, as a whole."""
-    pa, pc, queues = extra("pyarrow"), extra("pyarrow.compute"), version.dialect.queue_groups
+    pa, queues = extra("pyarrow"), version.dialect.queue_groups
     full, later = directory.parts(version)
     assert full.full is not None
     rows = whole_table(read_whole(directory.store, full.full), [*JOINED, TYPES])
     rows = current(rows, full.json_options).select(JOINED)
     if later:
         changes = merged(_changes(directory, later), queues)
-        named = pc.is_in(name_texts(rows, queues), value_set=name_texts(changes, queues))
-        rows = pa.concat_tables([rows.filter(pc.invert(named)), there_after(changes).select(JOINED)])
+        others = rows.filter(pa.array(~named(rows, changes, queues)))
+        rows = pa.concat_tables([others, there_after(changes).select(JOINED)])
     return held_sets.built(rows.to_batches(), version.dialect)
 
 
@@ -259,20 +256,21 @@ class PublishedSet:
 def _flagged(spark: SparkSession, rows: DataFrame, flags: Flags, files: Sequence[DataFile]) -> DataFrame:
     """The rows of files that have their flag. Flags are those of all rows of the files, one after the other.
 
-    They are joined as arrays of `FLAGS` each. A join with the numbers of rows took three times as long as all the rest,
-    and a constant in the plan would be in all that Spark shows and keeps of plans.
+    The flags are one array, which a subquery reads: a join with them took twice as long for a count, and a constant in
+    the plan would be in all that Spark shows and keeps of plans.
     """
     functions, pa, np = extra("pyspark.sql.functions"), extra("pyarrow"), extra("numpy")
-    words = np.packbits(np.pad(flags, (0, -len(flags) % FLAGS)), bitorder="little").view("<i8")
-    arrays = pa.ListArray.from_arrays(np.arange(0, len(words) + 1, FLAGS // 64, np.int32), words)
-    table = pa.table({"_array": np.arange(len(arrays)), "_flags": arrays})
+    words = np.packbits(np.pad(flags, (0, -len(flags) % 64)), bitorder="little").view("<i8")
+    table = pa.table({"_flags": pa.ListArray.from_arrays(pa.array([0, len(words)], pa.int32()), words)})
     starts = accumulate((file.rows for file in files), initial=0)
     first_rows = {file.path.rpartition("/")[2]: start for file, start in zip(files, starts, strict=False)}
     begins = functions.from_json(functions.lit(json.dumps(first_rows)), "map<string, bigint>")
-    flag = f"getbit(get(_flags, cast(_row % {FLAGS} div 64 as int)), cast(_row % 64 as int)) = 1"
     row = begins[functions.col("_metadata.file_name")] + functions.col("_metadata.row_index")
-    return rows.withColumn("_row", row).join(
-        functions.broadcast(frame_of(spark, table)), functions.expr(f"_row div {FLAGS} = _array and {flag}")
+    return spark.sql(
+        "SELECT * FROM {rows} WHERE "
+        "getbit(get((SELECT _flags FROM {flags}), cast(_row div 64 AS int)), cast(_row % 64 AS int)) = 1",
+        rows=rows.withColumn("_row", row),
+        flags=frame_of(spark, table),
     )
 
 
