@@ -344,13 +344,13 @@ class Publisher(Closing):
 def _claimed(trie: SubscriptionTrie, store: Store) -> Claimed:
     """Claim a directory for a trie, unless that would undo a version that the trie does not contain."""
     directory = Directory(store)
-    verify(directory)
+    seen = verify(directory)
 
     def require(newest: Version | None) -> None:
         origin = None if newest is None else origin_of(trie, newest.directory)
         if origin is None or newest is None or newest.content is None:
             return
-        last = newest if newest.kind != "claim" else directory.version_at()
+        last = newest if newest.kind != "claim" else directory.get(newest.content) or directory.version_at()
         if origin.version != last.version or origin.digest != last.digest:
             which = "another version of this number" if origin.version == last.version else f"version {last.version}"
             raise OutdatedError(
@@ -360,7 +360,7 @@ def _claimed(trie: SubscriptionTrie, store: Store) -> Claimed:
                 "restores the newest version. To publish this trie nevertheless, give a fork of it"
             )
 
-    return claimed(directory, store, trie.dialect, require)
+    return claimed(directory, store, trie.dialect, require, seen)
 
 
 def require_trie(trie: object) -> None:

@@ -222,16 +222,16 @@ def rebuild(directory: Directory, version: Version) -> SubscriptionTrie:
     return trie
 
 
-def verify(directory: Directory) -> None:
-    """Read all bytes that the newest version is rebuilt from, if there is one, and compare their digests.
+def verify(directory: Directory) -> Version | None:
+    """Read all bytes that the newest version is rebuilt from, and compare their digests; return it, if there is one.
 
     Raises:
         DamagedError: a file is missing or damaged.
     """
     try:
-        whole(directory, _verify_all)
+        return whole(directory, _verify_all)[1]
     except (FileNotFoundError, NotPublishedError):
-        return
+        return None
 
 
 def _verify_all(directory: Directory, version: Version) -> None:
